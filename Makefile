@@ -1,0 +1,29 @@
+# Two commands do everything: `make chat` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.PHONY: chat test check bench fit
+
+chat: $(INSTALLED)  ## Opens the chat on http://127.0.0.1:7860; builds the index of seeds/ first when it is missing or stale.
+	$(BIN)/python app.py
+
+test: check  ## Lint, types and all tests.
+	$(BIN)/python -m pytest
+
+check: $(INSTALLED)  ## Lint and types.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(INSTALLED)  ## Speed and memory, as ratios in one run; needs a file of abstracts, see README.
+	$(BIN)/python -m eval.bench
+
+fit: $(INSTALLED)  ## Fits rag/coefficients.json on the development questions.
+	$(BIN)/python -m eval.fit
+
+$(INSTALLED): requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --disable-pip-version-check -r requirements.lock
+	$(BIN)/pip install --disable-pip-version-check --no-deps -e .
+	touch $(INSTALLED)

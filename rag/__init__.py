@@ -1,0 +1,13 @@
+"""AskAbstracts: questions over a collection of paper abstracts, answered with exact quotes.
+
+The public Python API, in order of use. Importing this package loads no model, no store and no web interface.
+"""
+
+from rag.settings import Settings  # isort: skip
+from rag.assistant import Answer, Assistant, Status, Turn
+from rag.citations import Citation
+from rag.errors import AskAbstractsError
+from rag.papers import Paper
+from rag.search import Hit, Sentence
+
+__all__ = ["Settings", "Assistant", "Turn", "Answer", "Status", "Citation", "Hit", "Sentence", "Paper", "AskAbstractsError"]  # noqa: RUF022

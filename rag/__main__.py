@@ -1,0 +1,98 @@
+"""Command line: `askabstracts index | ask | search | papers | chat`.
+
+Exit codes: 0 answered or done, 1 error, 2 usage, 3 nothing answered. `--json` prints one JSON value for programs. Errors are
+one line with the next step; `--debug` shows the traceback.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from rag.errors import AskAbstractsError
+from rag.settings import Settings
+
+EXIT_DONE, EXIT_ERROR, EXIT_USAGE, EXIT_NOT_ANSWERED = 0, 1, 2, 3
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code."""
+    options = _parser().parse_args(arguments)
+    # Before any library is imported: no progress bars of theirs, and no look at a model hub for what is on the disk.
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    try:
+        from rag import commands
+
+        settings = Settings.from_env(
+            store=options.store, sources=tuple(options.paths) or None, embedder=options.embedder, device=options.device
+        )
+        run = getattr(commands, options.command)
+        return int(run(settings, options))
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped. What was indexed before is still in use.\n")
+        return EXIT_ERROR
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader went away; nothing is left to say
+        return EXIT_DONE
+    except AskAbstractsError as error:
+        if options.debug:
+            raise
+        sys.stderr.write(f"Error: {error}\n")
+        return EXIT_ERROR
+
+
+def _parser() -> argparse.ArgumentParser:
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--store", help="folder of the index (default: .askabstracts in a checkout, else the user's data folder)")
+    shared.add_argument("--embedder", help="sentence-transformers model, name or folder (default: all-MiniLM-L6-v2)")
+    shared.add_argument("--device", help="where the embedder runs: cpu, cuda, mps (default: cpu)")
+    shared.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    shared.set_defaults(paths=[])
+    parser = argparse.ArgumentParser(
+        prog="askabstracts", description="Ask a collection of paper abstracts; answers are exact, cited quotes."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+
+    index = commands.add_parser("index", parents=[shared], help="build the index, or bring it up to date with its sources")
+    index.add_argument(
+        "paths", nargs="*", metavar="PATH", help="files and folders that become the index's sources (default: those it has)"
+    )
+    index.add_argument("--add", action="store_true", help="add PATHs to the sources instead of replacing them")
+    index.add_argument("--rebuild", action="store_true", help="replace an index that was built with something else, or is damaged")
+    index.add_argument("--json", action="store_true", help="print the report as JSON")
+
+    ask = commands.add_parser("ask", parents=[shared], help="answer a question")
+    ask.add_argument("question")
+    ask.add_argument("--json", action="store_true", help="print the answer as JSON")
+
+    search = commands.add_parser("search", parents=[shared], help="list the papers nearest to a question")
+    search.add_argument("query")
+    search.add_argument("-k", type=_positive, default=10, metavar="N", help="how many papers (default: 10)")
+    search.add_argument("--json", action="store_true", help="print the hits as JSON")
+
+    papers = commands.add_parser("papers", parents=[shared], help="list the papers of the index")
+    papers.add_argument("--json", action="store_true", help="print the papers as JSON")
+
+    chat = commands.add_parser("chat", parents=[shared], help="open the chat in a browser")
+    chat.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    chat.add_argument("--port", type=_port, default=7860, help="port to listen on (default: 7860)")
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
+    return number
+
+
+def _port(text: str) -> int:
+    number = int(text) if text.isdecimal() else -1
+    if not 0 <= number <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port, 0 to 65535")
+    return number
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+"""Ranked papers to the few sentences that answer the question.
+
+Every sentence of the best papers gets a probability, that of its paper times its own within the paper; the most probable are
+taken. The model within a paper is linear in the features below and fitted by `python -m eval.fit` on exact evidence.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.coefficients import Coefficients
+from rag.index import PaperIndex
+from rag.questions import Question
+from rag.search import Candidate
+from rag.text import searchable
+from vectorstore.embedder import EncodedQuery
+from vectorstore.lexical import stem, terms
+
+PAPERS_READ = 5
+"""The best papers whose sentences compete."""
+
+_CUES = {
+    "introduces": r"\b(?:we|this paper|this work|study)\b.{0,40}\b(?:propose|introduc|present|develop|design|describe)|called|named|dubbed|termed",
+    "result": r"outperform|achiev|improv|demonstrat|surpass|show that|experiment|results|state-of-the-art|superior|faster",
+    "data": r"data ?sets?|benchmarks?|evaluat|experiments?|tasks",
+    "reason": r"however|challenge|problem|limit|due to|because|suffer|lack|issue|bottleneck|difficult|yet\b",
+    "mechanism": r"\bby \w+ing|specifically|consists?|leverag|combin|based on|uses?\b|using|first|then|via",
+    "link": r"https?://",
+}
+_CUE_PATTERNS = {cue: re.compile(pattern, re.IGNORECASE) for cue, pattern in _CUES.items()}
+_NAME_WITH_DIGIT = re.compile(r"https?://\S+|\b[A-Za-z][\w$^]*-?\d[\w.]*")
+_OWN = ("first", "last", "position", *_CUES, "number", "length")
+_MATCHES = (
+    ("number", "number"), ("about", "introduces"), ("about", "position"), ("about", "mechanism"), ("about", "first"), ("about", "number"),
+    ("code", "link"), ("data", "data"), ("result", "result"), ("result", "number"), ("reason", "reason"),
+)  # fmt: skip
+"""(what is asked for, what the sentence has): each pair is a feature of its own."""
+
+SENTENCE_FEATURES = (
+    "similarity", "similarity_rank", "is_nearest", "coverage", "relative_coverage", "telling_coverage", "previous_similarity",
+    "next_similarity", "previous_coverage", "bigrams", "word_share", *_OWN, *(f"{asked}*{has}" for asked, has in _MATCHES),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A chosen sentence: `number` within the paper at `row`, the characters `start:end` of its abstract, and its probability."""
+
+    row: int
+    number: int
+    start: int
+    end: int
+    probability: float
+
+
+def choose(
+    question: Question,
+    query: EncodedQuery,
+    ranked: Sequence[Candidate],
+    index: PaperIndex,
+    coefficients: Coefficients,
+    *,
+    max_quotes: int,
+    max_papers: int,
+) -> list[Evidence]:
+    """One to `max_quotes` sentences from at most `max_papers` papers, the most probable first; none only without papers."""
+    scored = []
+    for candidate in ranked[:PAPERS_READ]:
+        features = sentence_features(question, query, candidate, index)
+        linear = features @ coefficients.weights("sentences", SENTENCE_FEATURES)
+        within = np.exp(linear - linear.max())
+        for number, probability in enumerate(candidate.share * within / within.sum()):
+            span = index.spans[candidate.row][number]
+            scored.append(Evidence(candidate.row, number, span.start, span.end, float(probability)))
+    scored.sort(key=lambda evidence: -evidence.probability)
+    chosen: list[Evidence] = []
+    shown: set[str] = set()
+    for evidence in scored:
+        rows = {one.row for one in chosen}
+        if len(chosen) == max_quotes or (chosen and evidence.probability < coefficients.constant("quotes", "least_probability")):
+            break
+        words = " ".join(terms_of(_sentence(index, evidence.row, evidence.number)))
+        if words in shown or (evidence.row not in rows and len(rows) == max_papers):
+            continue
+        chosen.append(evidence)
+        shown.add(words)
+    return chosen
+
+
+def sentence_features(question: Question, query: EncodedQuery, candidate: Candidate, index: PaperIndex) -> NDArray[np.float64]:
+    """The features (sentences, `SENTENCE_FEATURES`) of a paper's sentences for a question."""
+    sentences = [_sentence(index, candidate.row, number) for number in range(len(index.spans[candidate.row]))]
+    similarity = candidate.sentences.astype(np.float64)
+    asked = {term: index.lexical.idf(term) for term in question.terms}
+    total = sum(asked.values()) or 1.0
+    held = [asked.keys() & set(terms_of(sentence)) for sentence in sentences]
+    in_sentences = {term: sum(term in terms_held for terms_held in held) for term in asked}
+    coverage = np.array([sum(asked[term] for term in terms_held) for terms_held in held]) / total
+    telling = np.array([sum(asked[term] / in_sentences[term] for term in terms_held) for terms_held in held]) / total
+    columns = {
+        "similarity": similarity,
+        "similarity_rank": (similarity - similarity.mean()) / (similarity.std() + 1e-9),
+        "is_nearest": similarity == similarity.max(),
+        "coverage": coverage,
+        "relative_coverage": coverage / (coverage.max() + 1e-9),
+        "telling_coverage": telling,
+        "previous_similarity": np.concatenate([[0.0], similarity[:-1]]),
+        "next_similarity": np.concatenate([similarity[1:], [0.0]]),
+        "previous_coverage": np.concatenate([[0.0], coverage[:-1]]),
+        "bigrams": _shared_bigrams(question.terms, sentences),
+        "word_share": _word_share(query, candidate, index),
+    }
+    own = np.array([_own_features(sentence) for sentence in sentences])
+    own[0, _OWN.index("first")] = 1.0
+    own[-1, _OWN.index("last")] = 1.0
+    own[:, _OWN.index("position")] = np.arange(len(sentences)) / max(1, len(sentences) - 1)
+    columns |= {name: own[:, place] for place, name in enumerate(_OWN)}
+    columns |= {f"{cue}*{has}": columns[has] * (cue in question.cues) for cue, has in _MATCHES}
+    return np.stack([np.asarray(columns[name], dtype=np.float64) for name in SENTENCE_FEATURES], axis=1)
+
+
+@lru_cache(maxsize=50_000)
+def _own_features(sentence: str) -> tuple[float, ...]:
+    """What a sentence has whatever is asked, in the order of `_OWN`; its place is filled in by the caller."""
+    cues = (float(bool(pattern.search(sentence))) for pattern in _CUE_PATTERNS.values())
+    has_number = float(bool(re.search(r"\d", _NAME_WITH_DIGIT.sub("", sentence))))
+    return (0.0, 0.0, 0.0, *cues, has_number, float(np.log(len(sentence.split()) + 1)))
+
+
+@lru_cache(maxsize=50_000)
+def terms_of(sentence: str) -> tuple[str, ...]:
+    """The terms of a verbatim sentence."""
+    return tuple(terms(searchable(sentence)))
+
+
+def _sentence(index: PaperIndex, row: int, number: int) -> str:
+    span = index.spans[row][number]
+    return index.papers[row].abstract[span.start : span.end]
+
+
+def _shared_bigrams(asked: Sequence[str], sentences: Sequence[str]) -> NDArray[np.float64]:
+    """The share of the question's neighbouring pairs of terms that stand side by side in each sentence."""
+    pairs = list(pairwise(asked))
+    held = [set(pairwise(of_sentence)) for of_sentence in map(terms_of, sentences)]
+    return np.array([sum(pair in pairs_held for pair in pairs) for pairs_held in held]) / max(1, len(pairs))
+
+
+def _word_share(query: EncodedQuery, candidate: Candidate, index: PaperIndex) -> NDArray[np.float64]:
+    """How the question's words fall to the sentences that hold their nearest words: soft shares that add up to 1."""
+    count = len(candidate.sentences)
+    if not candidate.words.size:
+        return np.zeros(count)
+    nearest = np.full((len(query.words), count), -0.1)
+    for number in range(count):
+        inside = candidate.word_owners == number
+        if inside.any():
+            nearest[:, number] = candidate.words[:, inside].max(axis=1)
+    shares = np.exp(15 * (nearest - nearest.max(axis=1, keepdims=True)))
+    shares /= shares.sum(axis=1, keepdims=True)
+    idf = np.array([index.lexical.idf(stem(word)) for word in query.words])
+    return np.asarray(idf / idf.sum() @ shares)

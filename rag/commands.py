@@ -1,0 +1,198 @@
+"""What each command of the command line does: settings and options in, output and an exit code out."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from rag.assistant import Answer, Assistant, make_embedder
+from rag.index import PaperIndex
+from rag.indexing import IndexReport, build_index, missing_sources
+from rag.indexing import Progress as OnProgress
+from rag.search import Hit
+from rag.settings import Settings
+from vectorstore.generations import GenerationFolder
+
+_DONE, _NOT_ANSWERED = 0, 3
+_LISTED = 5  # duplicates and unreadable files named in full
+
+
+def index(settings: Settings, options: argparse.Namespace) -> int:
+    """Builds the index and prints the report."""
+    with _progress_bar() as progress:
+        report = build_index(settings, make_embedder(settings), add=options.add, rebuild=options.rebuild, progress=progress)
+    if options.json:
+        _print_json(asdict(report) | {"abstracts_per_second": report.abstracts_per_second})
+    else:
+        _print_report(report, settings)
+    return _DONE
+
+
+def ask(settings: Settings, options: argparse.Namespace) -> int:
+    """Answers one question."""
+    assistant = _opened(settings)
+    answer = assistant.ask(options.question)
+    if options.json:
+        _print_json(answer_as_json(answer))
+    else:
+        _print_answer(answer)
+    return _DONE if answer.status == "answered" else _NOT_ANSWERED
+
+
+def search(settings: Settings, options: argparse.Namespace) -> int:
+    """Lists the nearest papers."""
+    hits = _opened(settings).search(options.query, k=options.k)
+    if options.json:
+        _print_json([_hit_as_json(hit) for hit in hits])
+    else:
+        console = Console()
+        for place, hit in enumerate(hits, start=1):
+            console.print(
+                f"[bold]{place}. {escape(hit.paper.title)}[/]  [dim]{hit.score:.2f}  {escape(', '.join(hit.paper.sources))}[/]"
+            )
+            console.print(f"   {escape(hit.sentences[0].text)}\n")
+        if not hits:
+            console.print("Nothing to search for. Name a topic, a method or a paper.")
+    return _DONE if hits else _NOT_ANSWERED
+
+
+def papers(settings: Settings, options: argparse.Namespace) -> int:
+    """Lists the papers of the index as it is; needs no model."""
+    opened = PaperIndex.open(GenerationFolder(settings.store_folder).current())
+    if options.json:
+        _print_json([asdict(paper) for paper in opened.papers])
+        return _DONE
+    console = Console()
+    table = Table("title", "venue", "year", "id", "sources", box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for paper in opened.papers:
+        table.add_row(escape(paper.title), escape(paper.venue), str(paper.year or ""), paper.id, escape(", ".join(paper.sources)))
+    console.print(table)
+    console.print(f"{len(opened.papers)} papers")
+    return _DONE
+
+
+def chat(settings: Settings, options: argparse.Namespace) -> int:
+    """Serves the chat until it is stopped."""
+    with _progress_bar() as progress:
+        assistant = Assistant.open(settings, progress=progress)
+    from rag.web.server import serve
+
+    serve(assistant, host=options.host, port=options.port)
+    return _DONE
+
+
+def answer_as_json(answer: Answer) -> dict[str, object]:
+    """An answer as plain data, stable for programs."""
+    return {
+        "question": answer.question,
+        "standalone_question": answer.standalone_question,
+        "status": answer.status,
+        "text": answer.text,
+        "citations": [
+            {
+                "number": citation.number,
+                "paper": citation.paper.id,
+                "title": citation.paper.title,
+                "sources": citation.paper.sources,
+                "quote": citation.quote,
+                "start": citation.start,
+                "end": citation.end,
+                "support": citation.support,
+                "claim": citation.claim,
+            }
+            for citation in answer.citations
+        ],
+        "hits": [_hit_as_json(hit) for hit in answer.hits],
+        "notices": answer.notices,
+        "model": answer.model,
+        "timings": dict(answer.timings),
+    }
+
+
+def _hit_as_json(hit: Hit) -> dict[str, object]:
+    return {
+        "paper": hit.paper.id,
+        "title": hit.paper.title,
+        "score": hit.score,
+        "sources": hit.paper.sources,
+        "sentences": [asdict(sentence) for sentence in hit.sentences],
+    }
+
+
+def _opened(settings: Settings) -> Assistant:
+    with _progress_bar() as progress:
+        assistant = Assistant.open(settings, progress=progress)
+    gone = missing_sources(assistant.index)
+    if gone:
+        Console(stderr=True).print(f"[yellow]Not there any more: {escape(', '.join(gone))}. Answering from what was indexed.[/]")
+    return assistant
+
+
+@contextmanager
+def _progress_bar() -> Iterator[OnProgress]:
+    """A progress bar on standard error, shown only when something is encoded."""
+    columns = (TextColumn("Encoding abstracts"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task("encode", total=None)
+    started = False
+
+    def show(done: int, total: int) -> None:
+        nonlocal started
+        if not started:
+            bar.start()
+            started = True
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield show
+    finally:
+        if started:
+            bar.stop()
+
+
+def _print_json(value: object) -> None:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def _print_answer(answer: Answer) -> None:
+    console = Console()
+    number = 0
+    for citation in answer.citations:
+        if citation.number != number:
+            number = citation.number
+            about = ", ".join(
+                part for part in (citation.paper.venue, str(citation.paper.year or ""), *citation.paper.urls[:1]) if part
+            )
+            console.print(f"\n[bold]\\[{number}] {escape(citation.paper.title)}[/]  [dim]{escape(about)}[/]")
+        console.print(f"  “{escape(citation.quote)}” [dim]\\[{number}], characters {citation.start}-{citation.end}[/]")
+    for notice in answer.notices:
+        console.print(escape(notice))
+    if answer.status != "answered":
+        console.print(f"[dim]status: {answer.status}[/]")
+
+
+def _print_report(report: IndexReport, settings: Settings) -> None:
+    console = Console()
+    changes = f"{report.new} new, {report.changed} changed, {report.removed} removed, {report.unchanged} unchanged"
+    console.print(f"[bold]{report.papers} papers[/] from {report.occurrences} abstracts ({changes})")
+    if report.beyond_window:
+        console.print(
+            f"{report.beyond_window} are longer than the embedder's window and were encoded in overlapping stretches; nothing is cut."
+        )
+    for name, entries in (("repeated word for word", report.duplicates), ("repeated in another spelling", report.near_duplicates)):
+        if entries:
+            more = f"; and {len(entries) - _LISTED} more" if len(entries) > _LISTED else ""
+            console.print(f"{len(entries)} {name}, merged: {escape('; '.join(entries[:_LISTED]))}{more}")
+    for message in report.unreadable:
+        console.print(f"[yellow]Not read: {escape(message)}[/]")
+    speed = f", {report.abstracts_per_second:.1f} abstracts/s" if report.encoded else ""
+    console.print(
+        f"[dim]{report.encoded} encoded in {report.seconds:.1f} s{speed}; index at {escape(str(settings.store_folder))}[/]"
+    )

@@ -1,0 +1,160 @@
+"""An index as it is read: the papers of one published generation with their vectors and BM25, and the sources it remembers.
+
+Nothing here writes into a generation, and no model is needed to open one.
+"""
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.papers import Paper
+from rag.settings import seed_folder
+from rag.text import Span
+from vectorstore.embedder import Matrix, Vector
+from vectorstore.errors import StoreDamagedError, StoreReadOnlyError
+from vectorstore.generations import private_copy
+from vectorstore.lexical import LexicalIndex
+from vectorstore.passport import Passport
+from vectorstore.store import Match, VectorStore
+from vectorstore.vectors import VectorFile
+
+SEEDS = "@seeds"
+"""How an index remembers the seed collection, wherever the program is installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A source file as it was when it was indexed; `sha256` is empty when it could not be read."""
+
+    path: str
+    sha256: str
+    size: int
+    modified_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What an index was made of: the named files and folders, and every file found under them."""
+
+    named: tuple[str, ...]
+    files: Mapping[str, SourceFile]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The named sources as paths."""
+        return tuple(str(seed_folder()) if name == SEEDS else name for name in self.named)
+
+
+class PaperIndex:
+    """One generation, open for reading. `papers` and rows are in the same order."""
+
+    def __init__(
+        self, generation: Path, papers: Sequence[Paper], spans: Sequence[Sequence[Span]], sources: Sources, passport: Passport
+    ) -> None:
+        self.generation = generation
+        self.papers, self.spans, self.sources, self.passport = tuple(papers), spans, sources, passport
+        self.row_of = {paper.id: row for row, paper in enumerate(papers)}
+        self.vectors = VectorFile.load(generation / "vectors")
+        self.lexical = LexicalIndex.load(generation / "lexical", rows=len(papers))
+        self._store: VectorStore | None = None
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+
+    @classmethod
+    def open(cls, generation: Path) -> Self:
+        """Opens a generation; `StoreDamagedError` when its files are not whole. Chroma is opened at the first query."""
+        passport = Passport.load(generation / "passport.json")
+        try:
+            papers, spans = _read_papers(generation / "papers.jsonl")
+            index = cls(generation, papers, spans, _read_sources(generation / "sources.json"), passport)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StoreDamagedError(
+                f"The index {generation} cannot be read ({error}). Run `askabstracts index --rebuild` to build it anew."
+            ) from error
+        if len(index.vectors) != len(papers):
+            raise StoreDamagedError(
+                f"The index {generation} holds {len(index.vectors)} vectors for {len(papers)} papers. "
+                "Run `askabstracts index --rebuild` to build it anew."
+            )
+        return index
+
+    def nearest(self, vector: Vector, k: int) -> list[Match]:
+        """The papers whose abstracts are nearest to `vector`, best first."""
+        return self._opened_store().query(vector, k)
+
+    def sentence_vectors(self, row: int) -> Matrix:
+        """Unit vectors (sentences, dimension) of the sentences of a paper."""
+        parts = self.vectors.parts(row)
+        return parts[1:] if self.papers[row].has_given_title else parts
+
+    def sentence_words(self, row: int) -> tuple[Matrix, NDArray[np.int16]]:
+        """Unit vectors (words, dimension) of the words of a paper, and the number of the sentence (words,) each stands in.
+
+        Words of a given title have the number -1.
+        """
+        vectors, owners = self.vectors.words(row)
+        return vectors, owners - np.int16(self.papers[row].has_given_title)
+
+    def close(self) -> None:
+        """Lets go of the files; a closed index must not be used."""
+        if self._store is not None:
+            self._store.close()
+        if self._copy is not None:
+            self._copy.cleanup()
+
+    def _opened_store(self) -> VectorStore:
+        if self._store is None:
+            folder = self.generation / "chroma"
+            try:
+                self._store = VectorStore.open(folder)
+            except StoreReadOnlyError:
+                self._copy = private_copy(folder)
+                self._store = VectorStore.open(Path(self._copy.name))
+        return self._store
+
+
+def write_papers(path: Path, papers: Sequence[Paper], spans: Sequence[Sequence[Span]]) -> None:
+    """Writes papers with their sentence spans, one JSON object a line."""
+    with open(path, "w", encoding="utf-8") as file:
+        for paper, sentences in zip(papers, spans, strict=True):
+            fields_of = asdict(paper) | {"sentences": [[span.start, span.end] for span in sentences]}
+            file.write(json.dumps(fields_of, ensure_ascii=False) + "\n")
+
+
+def write_sources(path: Path, sources: Sources) -> None:
+    """Writes what the index was made of."""
+    path.write_text(json.dumps(asdict(sources), ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def _read_papers(path: Path) -> tuple[list[Paper], list[tuple[Span, ...]]]:
+    papers, spans = [], []
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            row = json.loads(line)
+            spans.append(tuple(Span(start, end) for start, end in row["sentences"]))
+            papers.append(_paper(row))
+    return papers, spans
+
+
+def _paper(row: Mapping[str, Any]) -> Paper:
+    return Paper(
+        id=row["id"],
+        title=row["title"],
+        abstract=row["abstract"],
+        authors=tuple(row["authors"]),
+        year=row["year"],
+        venue=row["venue"],
+        urls=tuple(row["urls"]),
+        sources=tuple(row["sources"]),
+        has_given_title=row["has_given_title"],
+    )
+
+
+def _read_sources(path: Path) -> Sources:
+    row = json.loads(path.read_text(encoding="utf-8"))
+    return Sources(tuple(row["named"]), {name: SourceFile(**file) for name, file in row["files"].items()})

@@ -1,0 +1,117 @@
+"""What a question asks: the text that is searched, its terms, its names, and cues for the kind of sentence that would answer.
+
+Works on the words alone: no model, no index. Nothing a person can type raises an error here.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rag.citations import unescaped
+from rag.text import searchable
+from vectorstore.lexical import terms
+
+LONGEST_QUESTION = 4000
+"""Characters of a question that are searched; far more than the embedder's window holds."""
+
+_CUES = {
+    "number": r"how (?:many|much|large|big|fast|long|far)|percent|speed-?up|accuracy|by what|rate|factor|number of|times|complexity|bound|%"
+    r"|what (?:share|fraction|size|gain|score|margin|improvement|auc)",
+    "about": r"what(?:'s| is| are)\b|explain|describe|idea|tell me|how (?:does|do|is|are|can)|overview|summar|works?\b|approach|method",
+    "code": r"\bcode\b|repo|github|available|open.?sourced?|link|url|implementation|download|released?",
+    "data": r"data ?sets?|benchmarks?|evaluated on|tested|tasks?\b|experiments?|models? (?:were|was|are)",
+    "result": r"outperform|improve|gain|results?|compare|better|beat|faster|performance|advantage|than",
+    "reason": r"\bwhy\b|problem|limitation|challenge|reason|drawback|issue|motivat|difficult|fail|wrong",
+}
+_CUE_PATTERNS = {cue: re.compile(pattern, re.IGNORECASE) for cue, pattern in _CUES.items()}
+_TOKEN = re.compile(r"[A-Za-z0-9][\w.+-]*")
+_MOSTLY_CAPITALS = 0.5
+_REPETITIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question as it is searched. `cues` are keys of what is asked for: number, about, code, data, result, reason."""
+
+    text: str
+    searched: str
+    terms: tuple[str, ...]
+    names: tuple[str, ...]
+    cues: frozenset[str]
+
+
+@lru_cache(maxsize=1024)
+def read_question(text: str) -> Question:
+    """Reads a question; the same text gives the same result."""
+    searched = searchable(text[:LONGEST_QUESTION])
+    return Question(
+        text=text,
+        searched=searched,
+        terms=tuple(terms(searched)),
+        names=tuple(_names(searched)),
+        cues=frozenset(cue for cue, pattern in _CUE_PATTERNS.items() if pattern.search(searched)),
+    )
+
+
+def fault(question: Question) -> str:
+    """Why `question` cannot be searched, for the person who asked; empty when it can be."""
+    if not question.searched:
+        return "The question is empty. Type what you want to know about the papers."
+    if not any(character.isalnum() for character in question.searched):
+        return "The question holds no word. Type what you want to know about the papers."
+    content = [term for term in question.terms if len(term) > 1 or not term.isascii()]
+    if not content:
+        return "The question holds no word to search for. Name a topic, a method or a paper."
+    words = question.searched.casefold().split()
+    if len(words) >= _REPETITIONS and len(set(words)) == 1:
+        return "The question repeats one word. Say what you want to know about it."
+    if len(words) == 1 and _is_repeated(words[0]):
+        return "The question repeats one letter. Type what you want to know about the papers."
+    return ""
+
+
+_POINTS_BACK = re.compile(
+    r"\b(?:it|its|they|them|their|theirs|he|she|this|that|these|those|the (?:other|same|second|first|latter|former)(?: one)?"
+    r"|the (?:paper|method|approach|authors?|model|algorithm|framework|benchmark|technique|system|work))\b|^(?:and|but|so|what about|how about|why)\b",
+    re.IGNORECASE,
+)
+_NAMED_IN_ANSWER = re.compile(r"\*\*(.+?)\*\* \[1\]")
+_FEW_TERMS = 3
+
+
+def standalone(text: str, history: Sequence[tuple[str, str]]) -> str:
+    """`text` as a question that can be searched on its own; `history` holds earlier (question, answer) pairs, oldest first.
+
+    A question that points back ("how fast is it?", "and on ImageNet?") is led by the paper that the last answer named first, or
+    by the last question that did not point back itself. Any other question is left alone.
+    """
+    question = read_question(text)
+    points_back = bool(_POINTS_BACK.search(question.searched)) or len(set(question.terms)) < _FEW_TERMS
+    if not history or question.names or not points_back or fault(question):
+        return question.searched
+    named = _NAMED_IN_ANSWER.search(history[-1][1])
+    if named:
+        return f"{unescaped(named[1])}: {question.searched}"
+    earlier = [read_question(asked) for asked, _ in reversed(history)]
+    subject = next((one for one in earlier if one.names or not _POINTS_BACK.search(one.searched)), earlier[0])
+    return f"{subject.searched} {question.searched}"
+
+
+def _is_repeated(word: str) -> bool:
+    return len(word) > _REPETITIONS and len(set(word)) == 1
+
+
+def _names(text: str) -> list[str]:
+    """Words written like names: capitals or digits inside, or a capital that does not begin the sentence."""
+    tokens = [match.group().strip(".-+") for match in _TOKEN.finditer(text)]
+    capitals = sum(token.isupper() and len(token) > 1 for token in tokens)
+    if not tokens or capitals / len(tokens) > _MOSTLY_CAPITALS:
+        return []
+    return [token for place, token in enumerate(tokens) if _is_name(token, is_first=place == 0)]
+
+
+def _is_name(token: str, *, is_first: bool) -> bool:
+    if len(token) < 2 or not re.search(r"[A-Za-z]", token):
+        return False
+    return bool(re.search(r"\d|(?<=.)[A-Z]", token)) or (token[0].isupper() and not is_first)

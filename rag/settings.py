@@ -1,0 +1,133 @@
+"""All settings in one frozen dataclass, built once in a main and passed down. The only reader of environment variables."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Self
+
+import platformdirs
+
+from rag.errors import SettingsError
+from vectorstore.embedder import DEFAULT_MODEL
+
+PREFIX = "ASKABSTRACTS_"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of an assistant; every field has a working default. Bounds are checked on construction (`SettingsError`)."""
+
+    store: str = ""
+    """Folder of the index. Empty: `.askabstracts` in a source checkout, else the user's data folder. Change it to keep several collections."""
+
+    sources: tuple[str, ...] = ()
+    """Files and folders of abstracts. Empty: those the index remembers, else the seed collection. Change it to bring your own."""
+
+    embedder: str = DEFAULT_MODEL
+    """A sentence-transformers model: name or folder. Change it for another language; the index must then be rebuilt."""
+
+    query_prefix: str = ""
+    """Text put before every question, as some models ask for ("query: "). Part of the passport."""
+
+    passage_prefix: str = ""
+    """Text put before every abstract ("passage: "). Part of the passport."""
+
+    window_tokens: int = 512
+    """Longest stretch encoded at once, in tokens (16..8192), at most what the model takes. Longer abstracts are encoded in overlapping stretches."""
+
+    batch_size: int = 8
+    """Abstracts encoded at once (1..1024). 8 is best on a CPU; raise it on a GPU."""
+
+    device: str = "cpu"
+    """Where the embedder runs: "cpu", "cuda", "cuda:1", "mps"."""
+
+    llm: str = "quotes"
+    """Who answers. "quotes": exact sentences, no language model; the only answerer of this version."""
+
+    max_papers: int = 3
+    """Papers quoted in one answer at most (1..10)."""
+
+    max_quotes: int = 4
+    """Sentences quoted in one answer at most (1..20)."""
+
+    lock_timeout_seconds: float = 60.0
+    """How long to wait for another process that is indexing (0..86400 s) before giving up with a clear message."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.sources, str):
+            raise SettingsError(f"sources must be a tuple of paths, not the string {self.sources!r}: write ({self.sources!r},).")
+        object.__setattr__(self, "sources", tuple(str(source) for source in self.sources))
+        object.__setattr__(self, "store", str(self.store))
+        for name, low, high in _BOUNDS:
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+                raise SettingsError(f"{name} is {value!r}; it must be a number from {low} to {high}.")
+        if "://" in self.store:
+            raise SettingsError(f"store is {self.store!r}; this version keeps its index in a folder. Give a folder's path.")
+        if self.llm != "quotes":
+            raise SettingsError(f"llm is {self.llm!r}; this version answers with 'quotes' only. Leave the setting out.")
+        if not self.embedder.strip():
+            raise SettingsError(f"embedder is empty. Leave the setting out for {DEFAULT_MODEL}, or name a model or its folder.")
+
+    @property
+    def store_folder(self) -> Path:
+        """The index's folder, absolute; the same whichever folder the program is run from."""
+        return Path(self.store).expanduser().resolve() if self.store else default_store()
+
+    @classmethod
+    def from_env(cls, environment: Mapping[str, str] | None = None, **given: object) -> Self:
+        """Settings from variables ASKABSTRACTS_STORE, ASKABSTRACTS_SOURCES (paths joined as in PATH), …; `given` wins.
+
+        An unknown variable with the prefix is refused, so that a misspelled one is not silently ignored.
+        """
+        environment = os.environ if environment is None else environment
+        kinds = {field.name: field.type for field in fields(cls)}
+        values: dict[str, object] = {}
+        for variable, text in environment.items():
+            if not variable.startswith(PREFIX) or not text:
+                continue
+            name = variable.removeprefix(PREFIX).lower()
+            if name not in kinds:
+                known = ", ".join(PREFIX + known.upper() for known in kinds)
+                raise SettingsError(f"The environment variable {variable} is unknown. Known are: {known}.")
+            values[name] = _parsed(variable, text, kinds[name])
+        return cls(**(values | {name: value for name, value in given.items() if value is not None}))  # type: ignore[arg-type]  # checked in __post_init__
+
+
+_BOUNDS = (
+    ("window_tokens", 16, 8192),
+    ("batch_size", 1, 1024),
+    ("max_papers", 1, 10),
+    ("max_quotes", 1, 20),
+    ("lock_timeout_seconds", 0, 86400),
+)
+
+
+def _parsed(variable: str, text: str, kind: object) -> object:
+    try:
+        if kind is int:
+            return int(text)
+        if kind is float:
+            return float(text)
+    except ValueError:
+        raise SettingsError(f"{variable} is {text!r}; it must be a number.") from None
+    return tuple(part for part in text.split(os.pathsep) if part) if kind == tuple[str, ...] else text
+
+
+def checkout() -> Path | None:
+    """The source checkout this code runs from, or None for an installed package."""
+    root = Path(__file__).resolve().parent.parent
+    return root if (root / "pyproject.toml").is_file() and (root / "seeds").is_dir() else None
+
+
+def default_store() -> Path:
+    """Where the index lies when no setting says otherwise."""
+    root = checkout()
+    return root / ".askabstracts" if root else Path(platformdirs.user_data_dir("askabstracts"))
+
+
+def seed_folder() -> Path:
+    """The seed collection: in the checkout, or inside the installed package."""
+    root = checkout()
+    return root / "seeds" if root else Path(__file__).resolve().parent / "seeds"

@@ -1,0 +1,1 @@
+"""The chat page. Nothing else in `rag` imports gradio."""

