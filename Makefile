@@ -16,8 +16,10 @@ check: $(INSTALLED)  ## Lint and types.
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(INSTALLED)  ## Speed and memory, as ratios in one run; needs a file of abstracts, see README.
-	$(BIN)/python -m eval.bench
+# PAPERS: a file of abstracts to index, JSON Lines with an "abstract" key, may be gzipped; without it the seeds are indexed.
+PAPERS ?= $(firstword $(wildcard ../shared/data/papers-*.jsonl.gz))
+bench: $(INSTALLED)  ## Speed and memory, as ratios to baselines in one run.
+	$(BIN)/python -m eval.bench $(if $(PAPERS),--papers $(PAPERS))
 
 fit: $(INSTALLED)  ## Fits rag/coefficients.json on the development questions.
 	$(BIN)/python -m eval.fit

@@ -32,12 +32,22 @@ from rag.settings import Settings
 from vectorstore.embedder import EncodedQuery
 
 FOLDS = 8
-FALSE_REFUSALS = {"field_gate": 0.005, "detail_gate": 0.02}
+FALSE_REFUSALS = {"field_gate": 0.005, "detail_gate": 0.012}
 LEAST_PROBABILITY = 0.02  # a quote less probable than this adds nothing measurable (see eval/LOG.md)
 _LOOKUPS = {"fact", "paraphrase", "about", "noisy"}
 _ANSWERABLE = _LOOKUPS | {"multi", "language"}
 _UNANSWERABLE = {"near_miss", "absent", "out_of_domain", "premise"}
-_WORD_FEATURES = {"words", "least_words", "evidence_words", "one_sentence_words", "least_evidence_words", "word_share"}
+_GATED = _LOOKUPS | {"multi"}  # the gates learn from these; questions in other languages would teach them to let anything pass
+_WORD_FEATURES = {
+    "words",
+    "least_words",
+    "evidence_words",
+    "one_sentence_words",
+    "least_evidence_words",
+    "quarter_words",
+    "number_gap",
+    "word_share",
+}
 _FIELD_FEATURES = ("linear",)
 _UNFITTED = Coefficients({"papers": {}, "papers_without_words": {}})
 
@@ -127,7 +137,7 @@ def _evidence_sentences(label: LabelledQuestion, row: int, index: PaperIndex) ->
 
 def fit_gates(examples: Sequence[Example], index: PaperIndex, coefficients: Coefficients) -> Table:
     """Both gates, from the features that the fitted ranking and quoting give."""
-    rows = [example for example in examples if example.label.type in _ANSWERABLE | _UNANSWERABLE]
+    rows = [example for example in examples if example.label.type in _GATED | {"near_miss", "absent", "out_of_domain"}]
     features = np.stack([_gate_row(example, index, coefficients) for example in rows])
     is_answerable = np.array([example.label.status == "answered" for example in rows])
     is_lookup = np.array([example.label.type in _LOOKUPS for example in rows])

@@ -12,9 +12,9 @@ from rag.answering.evidence import PAPERS_READ, choose
 from rag.answering.quotes import NAME, answer_with_quotes
 from rag.citations import Citation
 from rag.coefficients import Coefficients
-from rag.errors import IndexMissingError
+from rag.errors import IndexMissingError, StoreBusyError, StoreFullError, StoreReadOnlyError
 from rag.index import PaperIndex
-from rag.indexing import Progress, build_index, is_stale
+from rag.indexing import Progress, build_index, is_stale, missing_sources
 from rag.papers import Paper
 from rag.questions import LONGEST_QUESTION, Question, fault, read_question, standalone
 from rag.search import Candidate, Hit, candidates, hit
@@ -61,9 +61,17 @@ class Answer:
 class Assistant:
     """Answers questions over one index. Safe to share between threads; it keeps nothing of any conversation."""
 
-    def __init__(self, settings: Settings, embedder: Embedder, index: PaperIndex, coefficients: Coefficients) -> None:
-        """Use `open`."""
-        self.settings, self.embedder, self.coefficients = settings, embedder, coefficients
+    def __init__(
+        self,
+        settings: Settings,
+        embedder: Embedder,
+        index: PaperIndex,
+        coefficients: Coefficients,
+        *,
+        notices: tuple[str, ...] = (),
+    ) -> None:
+        """Use `open`. `notices` are what the user should know about the index, for every front end to show."""
+        self.settings, self.embedder, self.coefficients, self.notices = settings, embedder, coefficients, notices
         self._index = index
         self._folder = GenerationFolder(settings.store_folder)
         self._reopening = threading.Lock()
@@ -91,12 +99,18 @@ class Assistant:
             index.passport.require(Passport.of(embedder, text_version=TEXT_VERSION), place=folder.folder)
         except IndexMissingError:
             pass
+        notices = (
+            [f"Not there any more: {path}. Answering from what was indexed." for path in missing_sources(index)] if index else []
+        )
         if index is None or is_stale(index, settings):
-            if index is not None:
-                index.close()
-            build_index(settings, embedder, progress=progress)
-            index = PaperIndex.open(folder.current())
-        return cls(settings, embedder, index, Coefficients.load())
+            try:
+                build_index(settings, embedder, progress=progress)
+                index = PaperIndex.open(folder.current())
+            except (StoreBusyError, StoreFullError, StoreReadOnlyError) as error:
+                if index is None:
+                    raise
+                notices.append(f"The index could not be brought up to date, answering from it as it was. {error}")
+        return cls(settings, embedder, index, Coefficients.load(), notices=tuple(notices))
 
     @property
     def papers(self) -> Sequence[Paper]:
@@ -170,7 +184,7 @@ class Assistant:
         if not is_answerable(question, query, found, evidence, index, self.coefficients):
             notices += _refusal(empty.hits, len(index.papers), question)
             return replace(empty, status="not_found", notices=tuple(notices))
-        text, citations = answer_with_quotes(evidence, index)
+        text, citations = answer_with_quotes(question, evidence, index)
         return replace(empty, status="answered", text=text, citations=citations, notices=tuple(notices))
 
 

@@ -65,7 +65,7 @@ def escaped(text: str) -> str:
 
 def unescaped(markdown: str) -> str:
     """The text that `escaped` was given, but for its spacing."""
-    return re.sub(r"\\([^\w\s])", r"\1", markdown)
+    return re.sub(r"\\([^\w\s]|_)", r"\1", markdown)
 
 
 def sources(citations: Sequence[Citation]) -> Mapping[int, Paper]:

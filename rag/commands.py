@@ -14,7 +14,7 @@ from rich.table import Table
 
 from rag.assistant import Answer, Assistant, make_embedder
 from rag.index import PaperIndex
-from rag.indexing import IndexReport, build_index, missing_sources
+from rag.indexing import IndexReport, build_index
 from rag.indexing import Progress as OnProgress
 from rag.search import Hit
 from rag.settings import Settings
@@ -80,8 +80,7 @@ def papers(settings: Settings, options: argparse.Namespace) -> int:
 
 def chat(settings: Settings, options: argparse.Namespace) -> int:
     """Serves the chat until it is stopped."""
-    with _progress_bar() as progress:
-        assistant = Assistant.open(settings, progress=progress)
+    assistant = _opened(settings)
     from rag.web.server import serve
 
     serve(assistant, host=options.host, port=options.port)
@@ -129,9 +128,8 @@ def _hit_as_json(hit: Hit) -> dict[str, object]:
 def _opened(settings: Settings) -> Assistant:
     with _progress_bar() as progress:
         assistant = Assistant.open(settings, progress=progress)
-    gone = missing_sources(assistant.index)
-    if gone:
-        Console(stderr=True).print(f"[yellow]Not there any more: {escape(', '.join(gone))}. Answering from what was indexed.[/]")
+    for notice in assistant.notices:
+        Console(stderr=True).print(f"[yellow]{escape(notice)}[/]")
     return assistant
 
 

@@ -5,7 +5,9 @@ Nothing here writes into a generation, and no model is needed to open one.
 
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -63,7 +65,8 @@ class PaperIndex:
         self.vectors = VectorFile.load(generation / "vectors")
         self.lexical = LexicalIndex.load(generation / "lexical", rows=len(papers))
         self._store: VectorStore | None = None
-        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._opening = threading.Lock()
+        self._let_go: Callable[[], object] = lambda: None
 
     @classmethod
     def open(cls, generation: Path) -> Self:
@@ -101,21 +104,30 @@ class PaperIndex:
         return vectors, owners - np.int16(self.papers[row].has_given_title)
 
     def close(self) -> None:
-        """Lets go of the files; a closed index must not be used."""
-        if self._store is not None:
-            self._store.close()
-        if self._copy is not None:
-            self._copy.cleanup()
+        """Lets go of the files; a closed index must not be used. Happens by itself when the index is forgotten."""
+        self._let_go()
 
     def _opened_store(self) -> VectorStore:
-        if self._store is None:
-            folder = self.generation / "chroma"
-            try:
-                self._store = VectorStore.open(folder)
-            except StoreReadOnlyError:
-                self._copy = private_copy(folder)
-                self._store = VectorStore.open(Path(self._copy.name))
-        return self._store
+        with self._opening:
+            if self._store is None:
+                self._store, copy = _open_store(self.generation / "chroma")
+                self._let_go = weakref.finalize(self, _let_go, self._store, copy)
+            return self._store
+
+
+def _open_store(folder: Path) -> tuple[VectorStore, tempfile.TemporaryDirectory[str] | None]:
+    """The vectors in `folder`; from a private copy where Chroma may not write, for it cannot read otherwise."""
+    try:
+        return VectorStore.open(folder), None
+    except StoreReadOnlyError:
+        copy = private_copy(folder)
+        return VectorStore.open(Path(copy.name)), copy
+
+
+def _let_go(store: VectorStore, copy: tempfile.TemporaryDirectory[str] | None) -> None:
+    store.close()
+    if copy is not None:
+        copy.cleanup()
 
 
 def write_papers(path: Path, papers: Sequence[Paper], spans: Sequence[Sequence[Span]]) -> None:

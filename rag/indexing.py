@@ -13,7 +13,7 @@ from rag.index import SEEDS, PaperIndex, SourceFile, Sources, write_papers, writ
 from rag.papers import Collection, Paper, read_collection, source_files
 from rag.settings import Settings, seed_folder
 from rag.text import TEXT_VERSION, Span, searchable, sentence_spans
-from vectorstore.embedder import Embedder, Encoded
+from vectorstore.embedder import Embedder, Encoded, verified_weights
 from vectorstore.errors import IndexMissingError, StoreError
 from vectorstore.generations import GenerationFolder, named_disk_errors
 from vectorstore.lexical import LexicalIndex, terms
@@ -69,7 +69,7 @@ def build_index(
     started = time.monotonic()
     folder = GenerationFolder(settings.store_folder)
     with folder.writing(timeout_seconds=settings.lock_timeout_seconds), named_disk_errors(folder.folder):
-        passport = Passport.of(embedder, text_version=TEXT_VERSION)
+        passport = replace(Passport.of(embedder, text_version=TEXT_VERSION), weights_sha256=verified_weights(embedder))
         before = _index_before(folder, passport, rebuild=rebuild)
         try:
             sources = _named_sources(settings, before, add=add)

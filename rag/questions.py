@@ -16,6 +16,7 @@ LONGEST_QUESTION = 4000
 """Characters of a question that are searched; far more than the embedder's window holds."""
 
 _CUES = {
+    "definition": r"^(?:so |please )?(?:what(?:'s| is| are)|who is|explain|describe|define|introduce|tell me about|give me an overview)\b",
     "number": r"how (?:many|much|large|big|fast|long|far)|percent|speed-?up|accuracy|by what|rate|factor|number of|times|complexity|bound|%"
     r"|what (?:share|fraction|size|gain|score|margin|improvement|auc)",
     "about": r"what(?:'s| is| are)\b|explain|describe|idea|tell me|how (?:does|do|is|are|can)|overview|summar|works?\b|approach|method",
@@ -32,7 +33,7 @@ _REPETITIONS = 3
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as it is searched. `cues` are keys of what is asked for: number, about, code, data, result, reason."""
+    """A question as it is searched. `cues` are keys of what is asked for: definition, number, about, code, data, result, reason."""
 
     text: str
     searched: str
@@ -63,7 +64,7 @@ def fault(question: Question) -> str:
     content = [term for term in question.terms if len(term) > 1 or not term.isascii()]
     if not content:
         return "The question holds no word to search for. Name a topic, a method or a paper."
-    words = question.searched.casefold().split()
+    words = re.findall(r"\w+", question.searched.casefold())
     if len(words) >= _REPETITIONS and len(set(words)) == 1:
         return "The question repeats one word. Say what you want to know about it."
     if len(words) == 1 and _is_repeated(words[0]):
@@ -76,6 +77,7 @@ _POINTS_BACK = re.compile(
     r"|the (?:paper|method|approach|authors?|model|algorithm|framework|benchmark|technique|system|work))\b|^(?:and|but|so|what about|how about|why)\b",
     re.IGNORECASE,
 )
+_GOES_ON = re.compile(r"^(?:and|but|so) (?:on|in|for|with|at|against|over|under)\b", re.IGNORECASE)
 _NAMED_IN_ANSWER = re.compile(r"\*\*(.+?)\*\* \[1\]")
 _FEW_TERMS = 3
 
@@ -87,8 +89,9 @@ def standalone(text: str, history: Sequence[tuple[str, str]]) -> str:
     by the last question that did not point back itself. Any other question is left alone.
     """
     question = read_question(text)
-    points_back = bool(_POINTS_BACK.search(question.searched)) or len(set(question.terms)) < _FEW_TERMS
-    if not history or question.names or not points_back or fault(question):
+    is_whole = bool(question.names) and not _GOES_ON.search(question.searched)
+    is_short = len(set(question.terms)) < _FEW_TERMS and not fault(question)
+    if not history or is_whole or not (is_short or _POINTS_BACK.search(question.searched)):
         return question.searched
     named = _NAMED_IN_ANSWER.search(history[-1][1])
     if named:
@@ -103,15 +106,17 @@ def _is_repeated(word: str) -> bool:
 
 
 def _names(text: str) -> list[str]:
-    """Words written like names: capitals or digits inside, or a capital that does not begin the sentence."""
-    tokens = [match.group().strip(".-+") for match in _TOKEN.finditer(text)]
-    capitals = sum(token.isupper() and len(token) > 1 for token in tokens)
-    if not tokens or capitals / len(tokens) > _MOSTLY_CAPITALS:
+    """Words written like names: capitals or digits inside, or a capital that does not begin a sentence."""
+    found = [(match.group().strip(".-+"), match.start()) for match in _TOKEN.finditer(text)]
+    capitals = sum(token.isupper() and len(token) > 1 for token, _ in found)
+    if not found or capitals / len(found) > _MOSTLY_CAPITALS:
         return []
-    return [token for place, token in enumerate(tokens) if _is_name(token, is_first=place == 0)]
+    return [
+        token for token, start in found if _is_name(token, begins=not text[:start].strip() or text[:start].rstrip()[-1] in ".?!:")
+    ]
 
 
-def _is_name(token: str, *, is_first: bool) -> bool:
+def _is_name(token: str, *, begins: bool) -> bool:
     if len(token) < 2 or not re.search(r"[A-Za-z]", token):
         return False
-    return bool(re.search(r"\d|(?<=.)[A-Z]", token)) or (token[0].isupper() and not is_first)
+    return bool(re.search(r"\d|(?<=.)[A-Z]", token)) or (token[0].isupper() and not begins)

@@ -21,7 +21,7 @@ MATH = re.compile(
 """TeX maths in running text. A single dollar opens maths only before a non-space and closes it only after one and before
 no digit (Pandoc's rule), so that "$5 and $6" stays money; a lone macro may stand before a digit ("$\\times$3.79")."""
 
-_URL = re.compile(r"https?://[^\s<>\"`|]+")
+_URL = re.compile(r"https?://[^\s<>\"`|“”„«»‘’—–。，、；：！？（）【】]+")
 _CODE_STYLE = re.compile(r"\\(?:text(?:it|bf|tt|sc|rm|sf)?|emph|math(?:cal|bb|bf|rm|it|sf|tt|frak|scr)|operatorname)\s*\*?")
 _MACRO_WORDS = {
     "times": "×", "cdot": "·", "sim": "~", "approx": "~", "pm": "±", "le": "<=", "leq": "<=", "ge": ">=", "geq": ">=",
@@ -30,7 +30,7 @@ _MACRO_WORDS = {
 }  # fmt: skip
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "‚": "'", "′": "'"})
 _DASHES = re.compile(r"[‐‑‒–—―−﹣－]|(?<!-)-{2,3}(?!-)")
-_INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]")
+_INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def searchable(text: str) -> str:
     text = unicodedata.normalize("NFKC", text).translate(_QUOTES)
     text = re.sub(r"``|''", '"', text).replace("`", "'")
     text = _DASHES.sub("-", text)
-    text = _join_broken_hyphenation(text)
+    text = _join_broken_hyphenation(re.sub(r"\s+", " ", text))
     text = _spell_factors(text)
     text = re.sub("\ue000(\\d+)\ue001", lambda match: kept_urls[int(match.group(1))], text)
     return re.sub(r"\s+", " ", text).strip()
@@ -70,6 +70,7 @@ def _plain_latex(text: str) -> str:
     if "\\" not in text:
         return text
     text = re.sub(r"\\\\([{}])", r"\\\1", text)
+    text = re.sub(_CODE_STYLE.pattern + r"{([^{}]*)}", r"\1", text)
     text = _CODE_STYLE.sub("", text)
     text = re.sub(r"\\d?frac\s*{([^{}]*)}\s*{([^{}]*)}", r"\1/\2", text)
     text = re.sub(r"\\sqrt\s*{([^{}]*)}", r"sqrt(\1)", text)
@@ -101,6 +102,7 @@ def _join_broken_hyphenation(text: str) -> str:
 
 def _spell_factors(text: str) -> str:
     """A factor is spelled "2.6x", whether typed "2.6×", "2.6 x", "×2.6" or "2.6 times"."""
+    text = re.sub(r"(?<=\d)\s?[×xX]\s?(?=\d)", "x", text)
     text = re.sub(r"(?<![\d.])×\s?(\d+(?:\.\d+)?)(?![\d.]*\s?×)", r"\1x", text)
     text = re.sub(
         r"(\d)\s?(?:×|[xX](?![\w-])|times(?= (?:less|more|fewer|faster|slower|larger|smaller|higher|lower|speed)))", r"\1x", text
@@ -118,7 +120,20 @@ def content_key(text: str) -> str:
     paper that anybody has stored.
     """
     text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
-    text = re.sub(r"\\(?:text(?:it|bf|tt|sc|rm|sf)?|emph|math(?:cal|bb|bf|rm|it|sf|tt))(?![A-Za-z])", "", text)
+    text = re.sub(
+        r"\\(?:text(?:it|bf|tt|sc|rm|sf)?|emph|math(?:cal|bb|bf|rm|it|sf|tt|frak|scr)|operatorname)(?![A-Za-z])", "", text
+    )
+    text = re.sub(r"\\var(?=epsilon|phi|theta|rho|sigma|kappa|pi)", "", text)
+    for macro, sign in (
+        ("leq?", "≤"),
+        ("geq?", "≥"),
+        ("pm", "±"),
+        ("to|rightarrow", "→"),
+        ("infty", "∞"),
+        ("sim", "~"),
+        ("[lc]?dots", "..."),
+    ):
+        text = re.sub(rf"\\(?:{macro})(?![A-Za-z])", sign, text)
     text = re.sub(r"\\times(?![A-Za-z])|×", "x", text)
     text = re.sub(r"[‐‑‒–—―−-]+", "-", text)
     text = re.sub(r"[Ͱ-Ͽ]", lambda match: _letter_name(match[0]), text)
@@ -152,7 +167,8 @@ def clean_url(url: str) -> str:
 
 _ENUMERATION = re.compile(r"\((?:\d{1,2}|[ivx]{1,4}|[a-h])\)")
 _ABBREVIATION = re.compile(
-    r"\b(?:e\.\s?g|i\.\s?e|et al|etc|cf|vs|resp|w\.r\.t|approx|acc|Fig|Figs|Eq|Eqs|Sec|Tab|Thm|Alg|Def|Prop|Ref|No|St|Dr|Prof|a\.k\.a|incl)\."
+    r"\b(?:e\.\s?g|i\.\s?e|et al(?!\.\s+[A-Z])|etc(?!\.\s+[A-Z])|No(?=\.\s?\d)|cf|vs|resp|w\.r\.t|approx|acc|a\.k\.a|incl"
+    r"|Fig|Figs|Eq|Eqs|Sec|Tab|Thm|Alg|Def|Prop|Ref|St|Dr|Prof)\."
 )
 _ENDS_FOR_GOOD = re.compile(r"\b(?:etc|et al)\.$")
 _GLUED = re.compile(r"(?<=[a-z)\]][.!?])(?=[A-Z][a-z]*\s)")
@@ -195,7 +211,7 @@ def _masked(text: str) -> str:
     return re.sub(
         r"[*`_]|''",
         lambda match: "x" * len(match.group()),
-        re.sub(r"([.!?])(\*{1,3}|_{1,2}|'')(?=\s|$)", lambda m: m[1] + '"' * len(m[2]), text),
+        re.sub(r"([.!?])(\*{1,3}|_{1,2}|''|`|\))(?=\s|$)", lambda m: m[1] + '"' * len(m[2]), text),
     )
 
 

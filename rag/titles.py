@@ -148,7 +148,7 @@ def _phrase(sentences: Sequence[str]) -> str:
             and words[0].lower() not in ("while", "when", "if", "although", "even")
         ):
             return _cut(_capitalised(" ".join(words)), LONGEST_TITLE)
-    return _cut(sentences[0].rstrip(".") if sentences else "Untitled", LONGEST_TITLE)
+    return _cut(sentences[0].rstrip(" .") if sentences else "Untitled", LONGEST_TITLE)
 
 
 def _capitalised(title: str) -> str:

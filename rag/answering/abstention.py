@@ -4,12 +4,13 @@ paper decides only what is far away; what is near is decided by how far the evid
 Two logistic gates, fitted by `python -m eval.fit`: a question must pass both.
 """
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.answering.evidence import SENTENCE_FEATURES, Evidence, sentence_features, terms_of
+from rag.answering.evidence import Evidence, has_number, terms_of
 from rag.coefficients import Coefficients
 from rag.index import PaperIndex
 from rag.questions import Question
@@ -19,7 +20,7 @@ from vectorstore.lexical import stem
 
 GATE_FEATURES = (
     "linear", "abstract", "best_sentence", "coverage", "sentence_coverage", "evidence_coverage", "unknown", "missing_names", "rarest_missing_name",
-    "words", "least_words", "evidence_words", "one_sentence_words", "least_evidence_words", "number_without_number",
+    "words", "least_words", "evidence_words", "one_sentence_words", "least_evidence_words", "quarter_words", "number_gap",
 )  # fmt: skip
 
 
@@ -50,59 +51,67 @@ def gate_features(
     paper = dict(zip(PAPER_FEATURES, best.features, strict=True))
     asked = {term: index.lexical.idf(term) for term in question.terms}
     total = sum(asked.values()) or 1.0
-    sentences = sentence_features(question, query, best, index)
-    column = {name: sentences[:, place] for place, name in enumerate(SENTENCE_FEATURES)}
+    spans, abstract = index.spans[best.row], index.papers[best.row].abstract
+    held = [asked.keys() & set(terms_of(abstract[span.start : span.end])) for span in spans]
     shown = [index.papers[one.row].abstract[one.start : one.end] for one in evidence]
     in_evidence = {term for text in shown for term in terms_of(text)}
     in_paper = set(terms_of(f"{index.papers[best.row].title} {index.papers[best.row].abstract}"))
-    missing = [idf for idf in (_idf_of_missing(name, in_paper, index) for name in question.names) if idf]
-    words = _word_coverage(query, best, evidence, index)
-    has_number = any(column["number"][one.number] for one in evidence if one.row == best.row)
+    missing = [_missing(name, query, best, in_paper, index) for name in question.names]
+    words = _word_coverage(question, query, best, evidence, index)
     return np.array(
         [
             best.linear / 10,
             paper["abstract"],
             paper["best_sentence"],
             paper["coverage"],
-            column["coverage"].max(),
+            max(sum(asked[term] for term in terms) for terms in held) / total,
             sum(asked[term] for term in asked.keys() & in_evidence) / total,
             sum(idf for term, idf in asked.items() if not index.lexical.knows(term)) / total,
-            len(missing),
+            sum(missing) / 5,
             max(missing, default=0.0) / 5,
             *words,
-            float("number" in question.cues and not has_number),
         ]
     )
 
 
-def _idf_of_missing(name: str, in_paper: set[str], index: PaperIndex) -> float:
-    """The idf of the rarest term of `name`, or 0 when the paper holds one of its terms."""
+def _missing(name: str, query: EncodedQuery, best: Candidate, in_paper: set[str], index: PaperIndex) -> float:
+    """How much the paper lacks `name`: 0 when it holds its terms, else idf, less the nearer its words come to it."""
     of_name = set(terms_of(name))
-    return 0.0 if not of_name or of_name & in_paper else max(map(index.lexical.idf, of_name))
+    if len(of_name - in_paper) <= (len(of_name) > 1):  # a compound is held when its parts are: "KV-cache" by "KV cache"
+        return 0.0
+    parts = set(re.findall(r"[^\W_]+", name.casefold()))
+    nearest = [best.words[place].max() for place, word in enumerate(query.words) if word in parts and best.words.size]
+    return max(map(index.lexical.idf, of_name)) * max(0.0, 1.0 - float(max(nearest, default=0.0)))
 
 
 def _word_coverage(
-    query: EncodedQuery, best: Candidate, evidence: Sequence[Evidence], index: PaperIndex
-) -> tuple[float, float, float, float, float]:
+    question: Question, query: EncodedQuery, best: Candidate, evidence: Sequence[Evidence], index: PaperIndex
+) -> tuple[float, ...]:
     """How near the best paper and the evidence from it come to the question's words.
 
-    Weighted mean over words and mean of the two least covered words, for the paper; weighted mean for all evidence; for the
-    best single sentence of it; and the two least covered words again, for the evidence.
+    For the paper: the weighted mean over words, and the mean of the two least covered; for all evidence: the weighted mean;
+    for the best single sentence of the paper; the two least covered words of the evidence; the lower quartile over words, for
+    the paper; and, where a number is asked for, how far sentences with figures fall short of the best sentence.
     """
-    if not best.words.size:
-        return (0.0, 0.0, 0.0, 0.0, 0.0)
+    spans, abstract = index.spans[best.row], index.papers[best.row].abstract
+    inside = [best.word_owners == number for number in range(len(spans))]
+    if not best.words.size or not any(columns.any() for columns in inside):
+        return (0.0,) * 7
     idf = np.array([index.lexical.idf(stem(word)) for word in query.words])
     idf /= idf.sum()
     nearest = best.words.max(axis=1)
-    inside = [best.word_owners == one.number for one in evidence if one.row == best.row]
-    by_sentence = [best.words[:, columns].max(axis=1) for columns in inside if columns.any()]
-    if not by_sentence:
-        return (float(idf @ nearest), float(np.sort(nearest)[:2].mean()), 0.0, 0.0, 0.0)
-    together = np.max(by_sentence, axis=0)
+    by_sentence = [best.words[:, columns].max(axis=1) if columns.any() else np.zeros(len(idf)) for columns in inside]
+    covers = np.array([float(idf @ sentence) for sentence in by_sentence])
+    chosen = [by_sentence[one.number] for one in evidence if one.row == best.row] or [np.zeros(len(idf))]
+    together = np.max(chosen, axis=0)
+    with_figures = [cover for cover, span in zip(covers, spans, strict=True) if has_number(abstract[span.start : span.end])]
+    gap = covers.max() - max(with_figures, default=0.0) if "number" in question.cues else 0.0
     return (
         float(idf @ nearest),
         float(np.sort(nearest)[:2].mean()),
         float(idf @ together),
-        max(float(idf @ sentence) for sentence in by_sentence),
+        float(covers.max()),
         float(np.sort(together)[:2].mean()),
+        float(np.quantile(nearest, 0.25)),
+        float(gap),
     )

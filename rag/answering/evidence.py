@@ -8,7 +8,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from rag.text import searchable
 from vectorstore.embedder import EncodedQuery
 from vectorstore.lexical import stem, terms
 
+_SAME = 0.85  # share of terms in common from which the second sentence tells a reader nothing new
 PAPERS_READ = 5
 """The best papers whose sentences compete."""
 
@@ -33,17 +33,18 @@ _CUES = {
     "link": r"https?://",
 }
 _CUE_PATTERNS = {cue: re.compile(pattern, re.IGNORECASE) for cue, pattern in _CUES.items()}
+_SPEAKS_OF_ITSELF = re.compile(r"\b(?:we|our|ours|this (?:paper|work|study|article|research)|here)\b", re.IGNORECASE)
 _NAME_WITH_DIGIT = re.compile(r"https?://\S+|\b[A-Za-z][\w$^]*-?\d[\w.]*")
-_OWN = ("first", "last", "position", *_CUES, "number", "length")
+_OWN = ("first", "last", "position", "background", "before_introduction", *_CUES, "number", "length")
 _MATCHES = (
-    ("number", "number"), ("about", "introduces"), ("about", "position"), ("about", "mechanism"), ("about", "first"), ("about", "number"),
+    ("number", "number"), ("about", "introduces"), ("about", "position"), ("about", "mechanism"), ("about", "number"),
     ("code", "link"), ("data", "data"), ("result", "result"), ("result", "number"), ("reason", "reason"),
 )  # fmt: skip
 """(what is asked for, what the sentence has): each pair is a feature of its own."""
 
 SENTENCE_FEATURES = (
-    "similarity", "similarity_rank", "is_nearest", "coverage", "relative_coverage", "telling_coverage", "previous_similarity",
-    "next_similarity", "previous_coverage", "bigrams", "word_share", *_OWN, *(f"{asked}*{has}" for asked, has in _MATCHES),
+    "similarity_rank", "relative_coverage", "telling_coverage", "previous_similarity", "previous_coverage", "word_share",
+    *_OWN, *(f"{asked}*{has}" for asked, has in _MATCHES),
 )  # fmt: skip
 
 
@@ -79,17 +80,26 @@ def choose(
             scored.append(Evidence(candidate.row, number, span.start, span.end, float(probability)))
     scored.sort(key=lambda evidence: -evidence.probability)
     chosen: list[Evidence] = []
-    shown: set[str] = set()
     for evidence in scored:
         rows = {one.row for one in chosen}
         if len(chosen) == max_quotes or (chosen and evidence.probability < coefficients.constant("quotes", "least_probability")):
             break
-        words = " ".join(terms_of(_sentence(index, evidence.row, evidence.number)))
-        if words in shown or (evidence.row not in rows and len(rows) == max_papers):
-            continue
-        chosen.append(evidence)
-        shown.add(words)
+        is_paper_too_many = evidence.row not in rows and len(rows) == max_papers
+        if not is_paper_too_many and not any(_say_the_same(evidence, one, index) for one in chosen):
+            chosen.append(evidence)
     return chosen
+
+
+def introduces(sentence: str) -> bool:
+    """Whether a sentence introduces what its paper is about ("we propose …", "… called …")."""
+    return bool(_CUE_PATTERNS["introduces"].search(sentence))
+
+
+def _say_the_same(one: Evidence, other: Evidence, index: PaperIndex) -> bool:
+    """Whether two sentences share nearly all their terms."""
+    terms_of_one, terms_of_other = (set(terms_of(_sentence(index, each.row, each.number))) for each in (one, other))
+    shared, either = terms_of_one & terms_of_other, terms_of_one | terms_of_other
+    return len(shared) >= _SAME * len(either)
 
 
 def sentence_features(question: Question, query: EncodedQuery, candidate: Candidate, index: PaperIndex) -> NDArray[np.float64]:
@@ -103,33 +113,44 @@ def sentence_features(question: Question, query: EncodedQuery, candidate: Candid
     coverage = np.array([sum(asked[term] for term in terms_held) for terms_held in held]) / total
     telling = np.array([sum(asked[term] / in_sentences[term] for term in terms_held) for terms_held in held]) / total
     columns = {
-        "similarity": similarity,
         "similarity_rank": (similarity - similarity.mean()) / (similarity.std() + 1e-9),
-        "is_nearest": similarity == similarity.max(),
-        "coverage": coverage,
         "relative_coverage": coverage / (coverage.max() + 1e-9),
         "telling_coverage": telling,
         "previous_similarity": np.concatenate([[0.0], similarity[:-1]]),
-        "next_similarity": np.concatenate([similarity[1:], [0.0]]),
         "previous_coverage": np.concatenate([[0.0], coverage[:-1]]),
-        "bigrams": _shared_bigrams(question.terms, sentences),
         "word_share": _word_share(query, candidate, index),
     }
-    own = np.array([_own_features(sentence) for sentence in sentences])
-    own[0, _OWN.index("first")] = 1.0
-    own[-1, _OWN.index("last")] = 1.0
-    own[:, _OWN.index("position")] = np.arange(len(sentences)) / max(1, len(sentences) - 1)
+    own = _own_features(tuple(sentences))
     columns |= {name: own[:, place] for place, name in enumerate(_OWN)}
     columns |= {f"{cue}*{has}": columns[has] * (cue in question.cues) for cue, has in _MATCHES}
     return np.stack([np.asarray(columns[name], dtype=np.float64) for name in SENTENCE_FEATURES], axis=1)
 
 
-@lru_cache(maxsize=50_000)
-def _own_features(sentence: str) -> tuple[float, ...]:
-    """What a sentence has whatever is asked, in the order of `_OWN`; its place is filled in by the caller."""
-    cues = (float(bool(pattern.search(sentence))) for pattern in _CUE_PATTERNS.values())
-    has_number = float(bool(re.search(r"\d", _NAME_WITH_DIGIT.sub("", sentence))))
-    return (0.0, 0.0, 0.0, *cues, has_number, float(np.log(len(sentence.split()) + 1)))
+@lru_cache(maxsize=10_000)
+def _own_features(sentences: tuple[str, ...]) -> NDArray[np.float64]:
+    """What the sentences of an abstract have whatever is asked: an array (sentences, `_OWN`)."""
+    places = np.arange(len(sentences))
+    columns = {
+        "first": places == 0,
+        "last": places == len(sentences) - 1,
+        "position": places / max(1, len(sentences) - 1),
+        "background": places < _first(_SPEAKS_OF_ITSELF, sentences),
+        "before_introduction": places < _first(_CUE_PATTERNS["introduces"], sentences),
+        **{cue: [bool(pattern.search(sentence)) for sentence in sentences] for cue, pattern in _CUE_PATTERNS.items()},
+        "number": [has_number(sentence) for sentence in sentences],
+        "length": [np.log(len(sentence.split()) + 1) for sentence in sentences],
+    }
+    return np.stack([np.asarray(columns[name], dtype=np.float64) for name in _OWN], axis=1)
+
+
+def has_number(sentence: str) -> bool:
+    """Whether a figure stands in `sentence`, other than inside a name ("GPT-4") or a web address."""
+    return bool(re.search(r"\d", _NAME_WITH_DIGIT.sub("", sentence)))
+
+
+def _first(pattern: re.Pattern[str], sentences: Sequence[str]) -> int:
+    """The number of the first sentence that `pattern` finds something in; 0 when there is none."""
+    return next((number for number, sentence in enumerate(sentences) if pattern.search(sentence)), 0)
 
 
 @lru_cache(maxsize=50_000)
@@ -141,13 +162,6 @@ def terms_of(sentence: str) -> tuple[str, ...]:
 def _sentence(index: PaperIndex, row: int, number: int) -> str:
     span = index.spans[row][number]
     return index.papers[row].abstract[span.start : span.end]
-
-
-def _shared_bigrams(asked: Sequence[str], sentences: Sequence[str]) -> NDArray[np.float64]:
-    """The share of the question's neighbouring pairs of terms that stand side by side in each sentence."""
-    pairs = list(pairwise(asked))
-    held = [set(pairwise(of_sentence)) for of_sentence in map(terms_of, sentences)]
-    return np.array([sum(pair in pairs_held for pair in pairs) for pairs_held in held]) / max(1, len(pairs))
 
 
 def _word_share(query: EncodedQuery, candidate: Candidate, index: PaperIndex) -> NDArray[np.float64]:

@@ -2,26 +2,32 @@
 
 from collections.abc import Sequence
 
-from rag.answering.evidence import Evidence
+from rag.answering.evidence import Evidence, introduces
 from rag.citations import Citation, QuotedPaper, quoting_answer
 from rag.index import PaperIndex
+from rag.questions import Question
 from rag.text import Span
 
 NAME = "quotes"
 
 
-def answer_with_quotes(evidence: Sequence[Evidence], index: PaperIndex) -> tuple[str, tuple[Citation, ...]]:
-    """Answer text and citations: papers by the probability of their evidence, sentences in the order of the abstract."""
+def answer_with_quotes(question: Question, evidence: Sequence[Evidence], index: PaperIndex) -> tuple[str, tuple[Citation, ...]]:
+    """Answer text and citations.
+
+    Papers come by the probability of their evidence, sentences in the order of the abstract; but a question that asks what
+    something is begins with the sentence that introduces it.
+    """
     weight: dict[int, float] = {}
     for one in evidence:
         weight[one.row] = weight.get(one.row, 0.0) + one.probability
-    return quoting_answer(
-        [
-            QuotedPaper(index.papers[row], [Span(one.start, one.end) for one in sorted(evidence, key=_place) if one.row == row])
-            for row in sorted(weight, key=lambda row: -weight[row])
-        ]
-    )
+    rows = sorted(weight, key=lambda row: -weight[row])
+    return quoting_answer([QuotedPaper(index.papers[row], _ordered(question, evidence, row, index)) for row in rows])
 
 
-def _place(evidence: Evidence) -> tuple[int, int]:
-    return evidence.row, evidence.start
+def _ordered(question: Question, evidence: Sequence[Evidence], row: int, index: PaperIndex) -> list[Span]:
+    spans = sorted((Span(one.start, one.end) for one in evidence if one.row == row), key=lambda span: span.start)
+    if "definition" in question.cues:
+        abstract = index.papers[row].abstract
+        first = next((span for span in spans if introduces(abstract[span.start : span.end])), spans[0])
+        spans = [first, *(span for span in spans if span != first)]
+    return spans

@@ -6,7 +6,7 @@ from rag.errors import SourceUnreadableError
 from rag.readers.records import Record
 
 _BLOCK = re.compile(r"[^\S\n]*\S[^\n]*(?:\n[^\S\n]*\S[^\n]*)*")
-_HEADER = re.compile(r"(?P<venue>[A-Z][\w@&-]*(?: [A-Z][\w@&-]*){0,3})\s+(?P<year>(?:19|20)\d\d)\b")
+_HEADER = re.compile(r"(?P<venue>[A-Z][\w@&-]*(?: (?:(?:and|&) )?[A-Z][\w@&-]*){0,5})\s+(?P<year>(?:19|20)\d\d)(?!\d)")
 _LONGEST_HEADER = 100
 
 
