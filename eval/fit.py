@@ -29,11 +29,11 @@ from rag.index import PaperIndex
 from rag.questions import Question, read_question
 from rag.search import PAPER_FEATURES, Candidate, candidates
 from rag.settings import Settings
-from vectorstore.embedder import EncodedQuery
+from vectorstore.encoded import EncodedQuery
 
 FOLDS = 8
 FALSE_REFUSALS = {"field_gate": 0.005, "detail_gate": 0.012}
-LEAST_PROBABILITY = 0.02  # a quote less probable than this adds nothing measurable (see eval/LOG.md)
+LEAST_SHARE_OF_BEST = 0.05  # a quote less probable than this share of the best one adds next to nothing (see eval/LOG.md)
 _LOOKUPS = {"fact", "paraphrase", "about", "noisy"}
 _ANSWERABLE = _LOOKUPS | {"multi", "language"}
 _UNANSWERABLE = {"near_miss", "absent", "out_of_domain", "premise"}
@@ -106,7 +106,7 @@ def fit(examples: Sequence[Example], index: PaperIndex) -> Table:
     )
     fitted["hit"] = {"slope": round(float(certainty.coef_[0, 0]), 4), "bias": round(float(certainty.intercept_[0]), 4)}
     fitted["sentences"] = _fit_sentences(lookups, index)
-    fitted["quotes"] = {"least_probability": LEAST_PROBABILITY}
+    fitted["quotes"] = {"least_share_of_best": LEAST_SHARE_OF_BEST}
     return fitted
 
 

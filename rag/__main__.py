@@ -28,7 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             store=options.store, sources=tuple(options.paths) or None, embedder=options.embedder, device=options.device
         )
         run = getattr(commands, options.command)
-        return int(run(settings, options))
+        code = int(run(settings, options))
+        sys.stdout.flush()  # here, where a reader that went away is no error, and not at exit
+        return code
     except KeyboardInterrupt:
         sys.stderr.write("Stopped. What was indexed before is still in use.\n")
         return EXIT_ERROR

@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Literal, Self
 
 from rag.answering.abstention import is_answerable
@@ -20,7 +19,8 @@ from rag.questions import LONGEST_QUESTION, Question, fault, read_question, stan
 from rag.search import Candidate, Hit, candidates, hit
 from rag.settings import Settings
 from rag.text import TEXT_VERSION
-from vectorstore.embedder import Embedder, EncodedQuery, LlamaIndexEmbedding, SentenceTransformerEmbedder, SeparateEmbedder
+from vectorstore.embedder import Embedder, LlamaIndexEmbedding, SentenceTransformerEmbedder, SeparateEmbedder
+from vectorstore.encoded import EncodedQuery
 from vectorstore.generations import GenerationFolder
 from vectorstore.passport import Passport
 
@@ -147,6 +147,7 @@ class Assistant:
     def stream(self, question: str, history: Sequence[Turn] = ()) -> Iterator[Answer]:
         """Answers in snapshots: first the papers found, last (`is_final`) the answer with its citations."""
         started = time.perf_counter()
+        question = question.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate could be neither encoded nor shown
         alone = standalone(question, [(turn.question, turn.answer) for turn in history])
         read = read_question(alone)
         empty = Answer(question, alone, "invalid", "", (), (), (), NAME)
@@ -162,7 +163,7 @@ class Assistant:
         yield replace(empty, status="not_found", hits=hits, is_final=False)
         final = self._answered(replace(empty, hits=hits), read, query, found, index)
         timings = {"encode": encoded - started, "search": searched - encoded, "answer": time.perf_counter() - searched}
-        yield replace(final, timings=MappingProxyType({stage: round(seconds, 6) for stage, seconds in timings.items()}))
+        yield replace(final, timings={stage: round(seconds, 6) for stage, seconds in timings.items()})
 
     def _answered(
         self, empty: Answer, question: Question, query: EncodedQuery, found: Sequence[Candidate], index: PaperIndex
@@ -203,7 +204,7 @@ def make_embedder(settings: Settings, embedding: LlamaIndexEmbedding | None = No
 
 
 def _refusal(hits: Sequence[Hit], papers: int, question: Question) -> list[str]:
-    searched = f"Not found: none of the {papers} abstracts seems to answer this. Searched for: “{question.searched}”."
+    searched = f"None of the {papers} abstracts seems to answer this. Searched for: “{question.searched}”."
     nearest = "; ".join(hit.paper.title for hit in hits[:_NEAREST_NAMED])
     return (
         [searched, f"The nearest papers: {nearest}. Name a method, a task or a number that the abstract would mention."]
@@ -213,4 +214,4 @@ def _refusal(hits: Sequence[Hit], papers: int, question: Question) -> list[str]:
 
 
 def _timings(**started: float) -> Mapping[str, float]:
-    return MappingProxyType({stage: round(time.perf_counter() - since, 6) for stage, since in started.items()})
+    return {stage: round(time.perf_counter() - since, 6) for stage, since in started.items()}

@@ -24,6 +24,13 @@ _DONE, _NOT_ANSWERED = 0, 3
 _LISTED = 5  # duplicates and unreadable files named in full
 
 
+class _Console(Console):
+    """A console that leaves a reader that went away to the main."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def index(settings: Settings, options: argparse.Namespace) -> int:
     """Builds the index and prints the report."""
     with _progress_bar() as progress:
@@ -52,7 +59,7 @@ def search(settings: Settings, options: argparse.Namespace) -> int:
     if options.json:
         _print_json([_hit_as_json(hit) for hit in hits])
     else:
-        console = Console()
+        console = _Console()
         for place, hit in enumerate(hits, start=1):
             console.print(
                 f"[bold]{place}. {escape(hit.paper.title)}[/]  [dim]{hit.score:.2f}  {escape(', '.join(hit.paper.sources))}[/]"
@@ -69,7 +76,7 @@ def papers(settings: Settings, options: argparse.Namespace) -> int:
     if options.json:
         _print_json([asdict(paper) for paper in opened.papers])
         return _DONE
-    console = Console()
+    console = _Console()
     table = Table("title", "venue", "year", "id", "sources", box=None, padding=(0, 2, 0, 0), header_style="bold")
     for paper in opened.papers:
         table.add_row(escape(paper.title), escape(paper.venue), str(paper.year or ""), paper.id, escape(", ".join(paper.sources)))
@@ -129,7 +136,7 @@ def _opened(settings: Settings) -> Assistant:
     with _progress_bar() as progress:
         assistant = Assistant.open(settings, progress=progress)
     for notice in assistant.notices:
-        Console(stderr=True).print(f"[yellow]{escape(notice)}[/]")
+        _Console(stderr=True).print(f"[yellow]{escape(notice)}[/]")
     return assistant
 
 
@@ -137,7 +144,7 @@ def _opened(settings: Settings) -> Assistant:
 def _progress_bar() -> Iterator[OnProgress]:
     """A progress bar on standard error, shown only when something is encoded."""
     columns = (TextColumn("Encoding abstracts"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar = Progress(*columns, console=_Console(stderr=True), transient=True)
     task = bar.add_task("encode", total=None)
     started = False
 
@@ -160,7 +167,7 @@ def _print_json(value: object) -> None:
 
 
 def _print_answer(answer: Answer) -> None:
-    console = Console()
+    console = _Console()
     number = 0
     for citation in answer.citations:
         if citation.number != number:
@@ -177,7 +184,7 @@ def _print_answer(answer: Answer) -> None:
 
 
 def _print_report(report: IndexReport, settings: Settings) -> None:
-    console = Console()
+    console = _Console()
     changes = f"{report.new} new, {report.changed} changed, {report.removed} removed, {report.unchanged} unchanged"
     console.print(f"[bold]{report.papers} papers[/] from {report.occurrences} abstracts ({changes})")
     if report.beyond_window:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rag.papers import Paper
 from rag.settings import seed_folder
 from rag.text import Span
-from vectorstore.embedder import Matrix, Vector
+from vectorstore.encoded import Matrix, Vector
 from vectorstore.errors import StoreDamagedError, StoreReadOnlyError
 from vectorstore.generations import private_copy
 from vectorstore.lexical import LexicalIndex

@@ -13,7 +13,8 @@ from rag.index import SEEDS, PaperIndex, SourceFile, Sources, write_papers, writ
 from rag.papers import Collection, Paper, read_collection, source_files
 from rag.settings import Settings, seed_folder
 from rag.text import TEXT_VERSION, Span, searchable, sentence_spans
-from vectorstore.embedder import Embedder, Encoded, verified_weights
+from vectorstore.embedder import Embedder, verified_weights
+from vectorstore.encoded import Encoded
 from vectorstore.errors import IndexMissingError, StoreError
 from vectorstore.generations import GenerationFolder, named_disk_errors
 from vectorstore.lexical import LexicalIndex, terms

@@ -67,14 +67,14 @@ def source_files(sources: Sequence[str]) -> dict[str, Path]:
     found: list[tuple[Path, Path]] = []
     for source in sources:
         root = Path(source).expanduser().resolve()
-        if root.is_dir():
+        if root.is_dir() and source:
             inside = (path for path in root.rglob("*") if path.suffix.lower() in _TEXT_ENDINGS and path.is_file())
             visible = (path for path in inside if not any(part.startswith(".") for part in path.relative_to(root).parts))
             found += [(path, path.relative_to(root)) for path in sorted(visible)]
         elif root.is_file():
             found.append((root, Path(root.name)))
         else:
-            raise SourceMissingError(f"There is no file or folder {source}. Check the path; give text files or folders of them.")
+            raise SourceMissingError(f"There is no file or folder {source!r}. Check the path; give text files or folders of them.")
     names: dict[str, Path] = {}
     for path, short in dict(found).items():
         name, parents = short.as_posix(), list(path.parents)

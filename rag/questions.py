@@ -4,6 +4,7 @@ Works on the words alone: no model, no index. Nothing a person can type raises a
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -61,7 +62,7 @@ def fault(question: Question) -> str:
         return "The question is empty. Type what you want to know about the papers."
     if not any(character.isalnum() for character in question.searched):
         return "The question holds no word. Type what you want to know about the papers."
-    content = [term for term in question.terms if len(term) > 1 or not term.isascii()]
+    content = [term for term in question.terms if len(term) > 1 or unicodedata.category(term) == "Lo"]
     if not content:
         return "The question holds no word to search for. Name a topic, a method or a paper."
     words = re.findall(r"\w+", question.searched.casefold())

@@ -15,7 +15,7 @@ from rag.coefficients import Coefficients
 from rag.index import PaperIndex
 from rag.papers import Paper
 from rag.questions import Question
-from vectorstore.embedder import EncodedQuery, Matrix, Vector
+from vectorstore.encoded import EncodedQuery, Matrix, Vector
 from vectorstore.lexical import stem
 
 PAPER_FEATURES = ("abstract", "best_sentence", "three_sentences", "bm25", "coverage", "words")

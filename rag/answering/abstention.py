@@ -15,7 +15,7 @@ from rag.coefficients import Coefficients
 from rag.index import PaperIndex
 from rag.questions import Question
 from rag.search import PAPER_FEATURES, Candidate
-from vectorstore.embedder import EncodedQuery
+from vectorstore.encoded import EncodedQuery
 from vectorstore.lexical import stem
 
 GATE_FEATURES = (

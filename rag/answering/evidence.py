@@ -17,7 +17,7 @@ from rag.index import PaperIndex
 from rag.questions import Question
 from rag.search import Candidate
 from rag.text import searchable
-from vectorstore.embedder import EncodedQuery
+from vectorstore.encoded import EncodedQuery
 from vectorstore.lexical import stem, terms
 
 _SAME = 0.85  # share of terms in common from which the second sentence tells a reader nothing new
@@ -80,9 +80,10 @@ def choose(
             scored.append(Evidence(candidate.row, number, span.start, span.end, float(probability)))
     scored.sort(key=lambda evidence: -evidence.probability)
     chosen: list[Evidence] = []
+    least = coefficients.constant("quotes", "least_share_of_best")
     for evidence in scored:
         rows = {one.row for one in chosen}
-        if len(chosen) == max_quotes or (chosen and evidence.probability < coefficients.constant("quotes", "least_probability")):
+        if len(chosen) == max_quotes or (chosen and evidence.probability < least * chosen[0].probability):
             break
         is_paper_too_many = evidence.row not in rows and len(rows) == max_papers
         if not is_paper_too_many and not any(_say_the_same(evidence, one, index) for one in chosen):

@@ -11,7 +11,8 @@
     quote.closest("details").open = true;
     document.querySelectorAll("mark.shown").forEach((mark) => mark.classList.remove("shown"));
     quote.classList.add("shown");
-    quote.scrollIntoView({ block: "center", behavior: "smooth" });
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    quote.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
     quote.focus({ preventScroll: true });
   });
   document.addEventListener("keydown", (event) => {

@@ -18,6 +18,7 @@ from rag.papers import Paper
 from rag.text import MATH, clean_url
 
 _URL = re.compile(r"https?://[^\s<>\"`|]+")
+_LABELLED_LINK = re.compile(r"\[(?P<label>[^\]\[]+)\]\((?P<target>https?://[^\s()<>\"]+)\)")
 _STRONG = re.compile(r"\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*")
 _EMPHASIS = re.compile(r"(?<!\*)\*(?=\S)([^*\n]+?)(?<=\S)\*(?!\*)|(?<![\w_])_(?=[^\s_])([^_\n]+?)(?<=[^\s_])_(?![\w_])")
 _MATHML = "{http://www.w3.org/1998/Math/MathML}"
@@ -46,6 +47,14 @@ def answer_html(answer: Answer, *, turn: int) -> str:
     elif notices:
         body += f'<div class="notices">{notices}</div>'
     return f'<article class="turn" aria-label="Answer">{asked}{body}</article>'
+
+
+def error_html(question: str, message: str) -> str:
+    """A question that could not be answered because of a fault, with what to do about it."""
+    asked = f'<h2 class="question">{html.escape(question[:2000])}</h2>'
+    return (
+        f'<article class="turn" aria-label="Answer">{asked}<div class="refusal error"><p>{html.escape(message)}</p></div></article>'
+    )
 
 
 def _by_paper(citations: Iterable[Citation]) -> list[list[Citation]]:
@@ -96,10 +105,12 @@ def _origin(paper: Paper) -> str:
 def rich_text(text: str) -> str:
     """Running text of an abstract as HTML: same words, maths drawn, emphasis and web addresses made live, all else escaped."""
     pieces, place = [], 0
-    for match in re.finditer(f"{_URL.pattern}|{MATH.pattern}", text):
+    for match in re.finditer(f"{_LABELLED_LINK.pattern}|{_URL.pattern}|{MATH.pattern}", text):
         pieces.append(_emphasised(text[place : match.start()]))
         whole = match.group()
-        if whole.startswith("http"):
+        if match["label"]:
+            pieces.append(_link(match["target"], label=match["label"]))
+        elif whole.startswith("http"):
             url = clean_url(whole)
             pieces.append(_link(url) + _emphasised(whole[len(url) :]))
         else:
@@ -114,9 +125,25 @@ def _emphasised(text: str) -> str:
     return _EMPHASIS.sub(lambda match: f"<em>{match[1] or match[2]}</em>", escaped)
 
 
-def _link(url: str) -> str:
-    safe = html.escape(url)
-    return f'<a href="{safe}" target="_blank" rel="noopener noreferrer">{safe}</a>'
+def _link(url: str, *, label: str = "") -> str:
+    text = html.escape(label or url)
+    if not url.startswith(("https://", "http://")):
+        return text
+    return f'<a href="{html.escape(url)}" target="_blank" rel="noopener noreferrer">{text}</a>'
+
+
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})*")
+
+
+def _join_thousands(parent: ElementTree.Element) -> None:
+    """ "31,325" is one number; the converter makes two of it, with an operator and its space between them."""
+    children = list(parent)
+    for left, comma, right in zip(children, children[1:], children[2:], strict=False):
+        is_number = left.tag == right.tag == "mn" and comma.text == "," and re.fullmatch(r"\d{3}", right.text or "")
+        if is_number and _THOUSANDS.fullmatch(left.text or ""):
+            right.text = f"{left.text},{right.text}"
+            parent.remove(left)
+            parent.remove(comma)
 
 
 @lru_cache(maxsize=4096)
@@ -132,5 +159,7 @@ def math_html(tex: str, *, source: str) -> str:
         element.tag = element.tag.removeprefix(_MATHML)
         for name in set(element.attrib) - _MATH_ATTRIBUTES:
             del element.attrib[name]
+    for element in root.iter():
+        _join_thousands(element)
     root.set("aria-label", source.strip("$"))
     return ElementTree.tostring(root, encoding="unicode")
