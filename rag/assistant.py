@@ -11,9 +11,9 @@ from rag.answering.evidence import PAPERS_READ, choose
 from rag.answering.quotes import NAME, answer_with_quotes
 from rag.citations import Citation
 from rag.coefficients import Coefficients
-from rag.errors import IndexMissingError, StoreBusyError, StoreFullError, StoreReadOnlyError
+from rag.errors import IndexMissingError, SourceError, StoreBusyError, StoreFullError, StoreReadOnlyError
 from rag.index import PaperIndex
-from rag.indexing import Progress, build_index, is_stale, missing_sources
+from rag.indexing import Progress, build_index, is_stale, missing_sources, names_other_sources
 from rag.papers import Paper
 from rag.questions import LONGEST_QUESTION, Question, fault, read_question, standalone
 from rag.search import Candidate, Hit, candidates, hit
@@ -106,8 +106,8 @@ class Assistant:
             try:
                 build_index(settings, embedder, progress=progress)
                 index = PaperIndex.open(folder.current())
-            except (StoreBusyError, StoreFullError, StoreReadOnlyError) as error:
-                if index is None:
+            except (StoreBusyError, StoreFullError, StoreReadOnlyError, SourceError) as error:
+                if index is None or names_other_sources(index, settings):
                     raise
                 notices.append(f"The index could not be brought up to date, answering from it as it was. {error}")
         return cls(settings, embedder, index, Coefficients.load(), notices=tuple(notices))

@@ -74,8 +74,8 @@ class PaperIndex:
         passport = Passport.load(generation / "passport.json")
         try:
             papers, spans = _read_papers(generation / "papers.jsonl")
-            index = cls(generation, papers, spans, _read_sources(generation / "sources.json"), passport)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            index = cls(generation, papers, spans, read_sources(generation / "sources.json"), passport)
+        except (OSError, ValueError, KeyError, TypeError, EOFError) as error:  # EOFError: np.load, of an empty file
             raise StoreDamagedError(
                 f"The index {generation} cannot be read ({error}). Run `askabstracts index --rebuild` to build it anew."
             ) from error
@@ -167,6 +167,7 @@ def _paper(row: Mapping[str, Any]) -> Paper:
     )
 
 
-def _read_sources(path: Path) -> Sources:
+def read_sources(path: Path) -> Sources:
+    """What an index was made of."""
     row = json.loads(path.read_text(encoding="utf-8"))
     return Sources(tuple(row["named"]), {name: SourceFile(**file) for name, file in row["files"].items()})

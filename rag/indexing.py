@@ -3,19 +3,21 @@ in one step. An index remembers its sources, and tells whether they have changed
 """
 
 import hashlib
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rag.errors import SourceEmptyError, SourceMissingError, SourceUnreadableError
-from rag.index import SEEDS, PaperIndex, SourceFile, Sources, write_papers, write_sources
+from rag.index import SEEDS, PaperIndex, SourceFile, Sources, read_sources, write_papers, write_sources
 from rag.papers import Collection, Paper, read_collection, source_files
 from rag.settings import Settings, seed_folder
 from rag.text import TEXT_VERSION, Span, searchable, sentence_spans
 from vectorstore.embedder import Embedder, verified_weights
 from vectorstore.encoded import Encoded
-from vectorstore.errors import IndexMissingError, StoreError
+from vectorstore.errors import IndexMissingError, StoreDamagedError, StoreError
 from vectorstore.generations import GenerationFolder, named_disk_errors
 from vectorstore.lexical import LexicalIndex, terms
 from vectorstore.passport import Passport
@@ -64,17 +66,20 @@ def build_index(
     """Brings the index at `settings.store_folder` up to date with its sources and publishes it.
 
     `settings.sources`, when given, become the sources (`add`: join them); else the remembered ones are read, else the seeds.
-    `rebuild` accepts an index of another passport and replaces it. Raises a `SourceError` when nothing can be read, and
-    a `StoreError` when the index cannot be written; the index as it was stays in use then.
+    `rebuild` replaces an index of another passport, or a damaged one, and takes nothing over but its sources. Raises a
+    `SourceError` when nothing can be read, and a `StoreError` when the index cannot be written; the index as it was stays in use.
     """
     started = time.monotonic()
     folder = GenerationFolder(settings.store_folder)
     with folder.writing(timeout_seconds=settings.lock_timeout_seconds), named_disk_errors(folder.folder):
         passport = replace(Passport.of(embedder, text_version=TEXT_VERSION), weights_sha256=verified_weights(embedder))
-        before = _index_before(folder, passport, rebuild=rebuild)
+        named = _named_sources(settings, folder, add=add)
+        before = None if rebuild else _index_before(folder, passport)
         try:
-            sources = _named_sources(settings, before, add=add)
-            collection = _with_papers_of_unreadable_files(_read(sources), before)
+            found = _found(named)
+            collection = _read(named)
+            sources = Sources(named, {name: _source_file(found.get(name), sha256) for name, sha256 in collection.files.items()})
+            collection = _with_papers_of_unreadable_files(collection, sources, before)
             report = _Builder(folder, embedder, passport, before, progress).bring_up_to_date(collection, sources)
         finally:
             if before is not None:
@@ -84,7 +89,7 @@ def build_index(
 
 def is_stale(index: PaperIndex, settings: Settings) -> bool:
     """Whether the sources differ from what was indexed. Sources that are gone make nothing stale: what was indexed is kept."""
-    if settings.sources and _resolved(settings.sources) != index.sources.named:
+    if names_other_sources(index, settings):
         return True
     try:
         now = source_files(index.sources.paths)
@@ -92,6 +97,11 @@ def is_stale(index: PaperIndex, settings: Settings) -> bool:
         return False
     then = index.sources.files
     return set(now) != set(then) or any(_has_changed(path, then[name]) for name, path in now.items())
+
+
+def names_other_sources(index: PaperIndex, settings: Settings) -> bool:
+    """Whether `settings` name sources, and others than the index was made of."""
+    return bool(settings.sources) and _resolved(settings.sources) != index.sources.named
 
 
 def missing_sources(index: PaperIndex) -> tuple[str, ...]:
@@ -110,16 +120,12 @@ def _has_changed(path: Path, then: SourceFile) -> bool:
         return bool(then.sha256)
 
 
-def _index_before(folder: GenerationFolder, passport: Passport, *, rebuild: bool) -> PaperIndex | None:
+def _index_before(folder: GenerationFolder, passport: Passport) -> PaperIndex | None:
     try:
         index = PaperIndex.open(folder.current())
-        index.passport.require(passport, place=folder.folder)
     except IndexMissingError:
         return None
-    except StoreError:
-        if not rebuild:
-            raise
-        return None
+    index.passport.require(passport, place=folder.folder)
     return index
 
 
@@ -128,12 +134,34 @@ def _resolved(sources: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(SEEDS if path == str(seed_folder()) else path for path in paths))
 
 
-def _named_sources(settings: Settings, before: PaperIndex | None, *, add: bool) -> tuple[str, ...]:
-    remembered = before.sources.named if before is not None else ()
+def _named_sources(settings: Settings, folder: GenerationFolder, *, add: bool) -> tuple[str, ...]:
     named = _resolved(settings.sources)
-    if add:
-        return tuple(dict.fromkeys((*remembered, *named)))
-    return named or remembered or (SEEDS,)
+    if named and not add:
+        return named
+    remembered = _remembered_sources(folder)
+    return tuple(dict.fromkeys((*remembered, *named))) or (SEEDS,)
+
+
+def _remembered_sources(folder: GenerationFolder) -> tuple[str, ...]:
+    """The sources of the index in use, whatever it was built with."""
+    try:
+        return read_sources(folder.current() / "sources.json").named
+    except IndexMissingError:
+        return ()
+    except (StoreError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreDamagedError(
+            f"The index at {folder.folder} does not tell any more what it was made of ({error}). "
+            "Run `askabstracts index --rebuild PATH...` with the files or folders of its abstracts."
+        ) from error
+
+
+def _found(named: tuple[str, ...]) -> dict[str, tuple[Path, os.stat_result]]:
+    """Path and status of every source file, taken before it is read, so that what is written later counts as changed."""
+    found = {}
+    for name, path in source_files(Sources(named, {}).paths).items():
+        with suppress(OSError):
+            found[name] = (path, path.stat())
+    return found
 
 
 def _read(named: tuple[str, ...]) -> Collection:
@@ -148,11 +176,12 @@ def _read(named: tuple[str, ...]) -> Collection:
     return collection
 
 
-def _with_papers_of_unreadable_files(collection: Collection, before: PaperIndex | None) -> Collection:
+def _with_papers_of_unreadable_files(collection: Collection, sources: Sources, before: PaperIndex | None) -> Collection:
     """What was indexed from a file that cannot be read now stays, as it was."""
-    unreadable = {name for name, sha256 in collection.files.items() if not sha256}
-    if before is None or not unreadable:
+    if before is None:
         return collection
+    then = {name: file.path for name, file in before.sources.files.items()}
+    unreadable = {name for name, file in sources.files.items() if not file.sha256 and then.get(name) == file.path}
     papers = {paper.id: paper for paper in collection.papers}
     for old in before.papers:
         kept = tuple(source for source in old.sources if source.rsplit("#", 1)[0] in unreadable)
@@ -184,19 +213,19 @@ class _Builder:
         identity = hashlib.sha256(repr((passport.text_version, sorted(passport.embedder.items()), passport.probe[:8])).encode())
         self._pending = PendingVectors(folder.pending / identity.hexdigest()[:16])
 
-    def bring_up_to_date(self, collection: Collection, named: tuple[str, ...]) -> IndexReport:
+    def bring_up_to_date(self, collection: Collection, sources: Sources) -> IndexReport:
         papers = collection.papers
-        files = source_files(Sources(named, {}).paths)
-        sources = Sources(named, {name: _source_file(files[name], sha256) for name, sha256 in collection.files.items()})
         spans = [tuple(sentence_spans(paper.abstract)) for paper in papers]
         pieces = [_pieces(paper, sentences) for paper, sentences in zip(papers, spans, strict=True)]
         keys = [_key(texts) for texts in pieces]
         is_current = self._before is not None and self._before.papers == papers and self._before.sources == sources
         encoded = 0 if is_current else self._encode_missing(keys, pieces)
-        if not is_current:
+        if is_current:
+            self._folder.remove_leftovers()
+        else:
             with self._folder.new_generation() as generation:
                 self._write(generation, papers, spans, pieces, keys, sources)
-            self._pending.clear()
+        self._pending.clear()
         return self._report(collection, encoded)
 
     def _encode_missing(self, keys: Sequence[str], pieces: Sequence[Sequence[str]]) -> int:
@@ -251,17 +280,16 @@ class _Builder:
     def _report(self, collection: Collection, encoded: int) -> IndexReport:
         old = {paper.id: paper for paper in self._before.papers} if self._before is not None else {}
         new = {paper.id: paper for paper in collection.papers}
-        places_left = {source for paper in old.values() if paper.id not in new for source in paper.sources}
         added = [paper for paper in new.values() if paper.id not in old]
-        changed = [paper for paper in added if places_left & set(paper.sources)]
+        changed = _edited([paper for paper in old.values() if paper.id not in new], added)
         respelled = [paper for paper in new.values() if paper.id in old and paper.abstract != old[paper.id].abstract]
         vectors = PaperIndex.open(self._folder.current()).vectors
         return IndexReport(
             occurrences=collection.occurrences,
             papers=len(new),
-            new=len(added) - len(changed),
-            changed=len(changed) + len(respelled),
-            removed=len(set(old) - set(new)) - len(changed),
+            new=len(added) - changed,
+            changed=changed + len(respelled),
+            removed=len(set(old) - set(new)) - changed,
             unchanged=len(set(old) & set(new)) - len(respelled),
             encoded=encoded,
             beyond_window=vectors.beyond_window,
@@ -272,6 +300,18 @@ class _Builder:
         )
 
 
-def _source_file(path: Path, sha256: str) -> SourceFile:
-    status = path.stat()
+def _edited(gone: Sequence[Paper], added: Sequence[Paper]) -> int:
+    """How many added papers stand where one stood that is gone; every gone paper counts once."""
+    owner = {source: paper.id for paper in gone for source in paper.sources}
+    taken: set[str] = set()
+    for paper in added:
+        left = [owner[source] for source in paper.sources if source in owner and owner[source] not in taken]
+        taken.update(left[:1])
+    return len(taken)
+
+
+def _source_file(found: tuple[Path, os.stat_result] | None, sha256: str) -> SourceFile:
+    if found is None:  # it appeared while the others were read: its hash will tell whether it has changed
+        return SourceFile("", sha256, -1, -1)
+    path, status = found
     return SourceFile(str(path), sha256, status.st_size, status.st_mtime_ns)

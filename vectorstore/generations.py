@@ -26,7 +26,14 @@ from vectorstore.errors import (
 )
 
 _POINTER = "current.json"
-_FULL = ("no space left", "disk is full", "disk full", "quota exceeded", "database or disk is full")
+_FULL = (
+    "no space left",
+    "disk is full",
+    "disk full",
+    "quota exceeded",
+    "requested and",  # NumPy, of a short write: "1500 requested and 992 written"
+    "failed to apply logs",  # Chroma, of a disk that filled up within a transaction
+)
 
 
 class GenerationFolder:
@@ -89,7 +96,7 @@ class GenerationFolder:
     @contextmanager
     def new_generation(self) -> Iterator[Path]:
         """A new folder to build in (call under `writing`). Published when the block ends well; removed when it does not."""
-        self._remove_leftovers()
+        self.remove_leftovers()
         parent = self.folder / "generations"
         parent.mkdir(exist_ok=True)
         building = Path(tempfile.mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-", time.gmtime()), dir=parent))
@@ -101,24 +108,28 @@ class GenerationFolder:
         except BaseException:
             shutil.rmtree(building, ignore_errors=True)
             raise
-        self._remove_leftovers()
+        self.remove_leftovers()
 
     def _publish(self, generation: Path) -> None:
-        before = self.current().name if self.exists() else None
+        try:
+            before = self.current().name
+        except StoreError:  # none yet, or a damaged one that is being replaced
+            before = None
+        _sync(generation.parent)
         partial = self.folder / f"{_POINTER}.tmp"
         partial.write_text(json.dumps({"generation": generation.name, "before": before}), encoding="utf-8")
         _sync(partial)
         os.replace(partial, self.folder / _POINTER)
         _sync(self.folder)
 
-    def _remove_leftovers(self) -> None:
-        """Removes generations that neither the pointer nor a reader of the one before it can still use."""
+    def remove_leftovers(self) -> None:
+        """Removes generations that neither the pointer nor a reader of the one before it can still use (call under `writing`)."""
         kept: set[str] = set()
         if self.exists():
             try:
                 pointer = json.loads((self.folder / _POINTER).read_text(encoding="utf-8"))
                 kept = {str(pointer["generation"]), str(pointer.get("before"))}
-            except (ValueError, KeyError, AttributeError, OSError):
+            except (ValueError, KeyError, TypeError, AttributeError, OSError):
                 return  # a pointer that cannot be read must not cost anybody a generation
         for generation in (self.folder / "generations").glob("*"):
             if generation.name not in kept:

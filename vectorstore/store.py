@@ -4,6 +4,8 @@ Chroma is called directly, with true upserts. Its distance becomes a similarity 
 imported nowhere else. A folder is written by one process and then only read (see `generations`).
 """
 
+import os
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,8 @@ from vectorstore.encoded import Matrix, Vector
 from vectorstore.errors import StoreDamagedError, StoreReadOnlyError
 
 _COLLECTION = "papers"
+_OPENING = threading.RLock()  # Chroma's table of open folders is not safe for threads; an index forgotten meanwhile closes in it
+_UNWRITABLE = ("readonly", "read-only", "disk is full")
 _ROWS_PER_CALL = 2000  # Chroma takes at most 5,461 rows in one call
 Metadata = Mapping[str, str | int | float | bool]
 
@@ -44,16 +48,18 @@ class VectorStore:
     def open(cls, folder: Path) -> Self:
         """The collection in `folder`.
 
-        Raises `StoreReadOnlyError` where the folder may not be written (Chroma writes even to read) and
+        Raises `StoreReadOnlyError` where the folder may not be written or its disk is full (Chroma writes even to read) and
         `StoreDamagedError` where there is no sound collection.
         """
         if not (folder / "chroma.sqlite3").is_file():
             raise StoreDamagedError(f"No vectors at {folder}. Run `askabstracts index --rebuild` to build the index anew.")
+        if not (os.access(folder, os.W_OK) and os.access(folder / "chroma.sqlite3", os.W_OK)):
+            raise StoreReadOnlyError(f"The vectors at {folder} cannot be opened where they may not be written.")
         try:
             client = _client(folder)
             return cls(client, client.get_collection(_COLLECTION, embedding_function=None))
         except Exception as error:  # chromadb raises bare Rust errors of many types
-            if "readonly" in str(error) or "read-only" in str(error).lower():
+            if any(sign in str(error).lower() for sign in _UNWRITABLE):
                 raise StoreReadOnlyError(f"The vectors at {folder} cannot be opened where they may not be written.") from error
             raise StoreDamagedError(
                 f"The vectors at {folder} cannot be opened ({error}). Run `askabstracts index --rebuild` to build the index anew."
@@ -85,12 +91,21 @@ class VectorStore:
 
     def close(self) -> None:
         """Lets go of the folder."""
-        self._client.close()
+        with _OPENING:
+            self._client.close()
 
 
 def _client(folder: Path) -> Any:
     # Imported here and not above: listing an index's papers needs no Chroma.
     import chromadb
+    from chromadb.api.shared_system_client import SharedSystemClient
     from chromadb.config import Settings
 
-    return chromadb.PersistentClient(path=str(folder), settings=Settings(anonymized_telemetry=False))
+    with _OPENING:
+        try:
+            return chromadb.PersistentClient(path=str(folder), settings=Settings(anonymized_telemetry=False))
+        except BaseException:
+            # Chroma keeps what it could not start, and would give it to whoever asks for this folder next.
+            if str(folder) not in SharedSystemClient._identifier_to_refcount:
+                SharedSystemClient._identifier_to_system.pop(str(folder), None)
+            raise

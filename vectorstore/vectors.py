@@ -36,7 +36,7 @@ class VectorFile:
         try:
             keys = json.loads((folder / "keys.json").read_text(encoding="utf-8"))
             return cls(keys, {name: _mapped(folder / f"{name}.npy") for name in _ARRAYS})
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError) as error:  # EOFError: np.load, of an empty file
             raise StoreDamagedError(
                 f"The vectors at {folder} cannot be read ({error}). Run `askabstracts index --rebuild` to build the index anew."
             ) from error
@@ -108,7 +108,7 @@ class PendingVectors:
         self._open: tuple[Path, Mapping[str, NDArray[Any]]] | None = None
         for path in sorted(folder.glob("*.npz")):
             try:
-                with np.load(path, allow_pickle=False) as shard:
+                with open(path, "rb") as file, np.load(file, allow_pickle=False) as shard:  # np.load leaves a torn archive open
                     self._places |= {str(key): (path, row) for row, key in enumerate(shard["keys"])}
             except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
                 path.unlink(missing_ok=True)  # a torn file of a killed machine: encode those again
