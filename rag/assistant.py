@@ -13,11 +13,12 @@ from rag.citations import Citation
 from rag.coefficients import Coefficients
 from rag.errors import IndexMissingError, SourceError, StoreBusyError, StoreFullError, StoreReadOnlyError
 from rag.index import PaperIndex
-from rag.indexing import Progress, build_index, is_stale, missing_sources, names_other_sources
+from rag.indexing import Progress, build_index
 from rag.papers import Paper
 from rag.questions import LONGEST_QUESTION, Question, fault, read_question, standalone
 from rag.search import Candidate, Hit, candidates, hit
 from rag.settings import Settings
+from rag.sources import is_stale, missing_sources, names_other_sources
 from rag.text import TEXT_VERSION
 from vectorstore.embedder import Embedder, LlamaIndexEmbedding, SentenceTransformerEmbedder, SeparateEmbedder
 from vectorstore.encoded import EncodedQuery
@@ -100,14 +101,16 @@ class Assistant:
         except IndexMissingError:
             pass
         notices = (
-            [f"Not there any more: {path}. Answering from what was indexed." for path in missing_sources(index)] if index else []
+            [f"Not there any more: {path}. Answering from what was indexed." for path in missing_sources(index.sources)]
+            if index
+            else []
         )
-        if index is None or is_stale(index, settings):
+        if index is None or is_stale(index.sources, settings):
             try:
                 build_index(settings, embedder, progress=progress)
                 index = PaperIndex.open(folder.current())
             except (StoreBusyError, StoreFullError, StoreReadOnlyError, SourceError) as error:
-                if index is None or names_other_sources(index, settings):
+                if index is None or names_other_sources(index.sources, settings):
                     raise
                 notices.append(f"The index could not be brought up to date, answering from it as it was. {error}")
         return cls(settings, embedder, index, Coefficients.load(), notices=tuple(notices))

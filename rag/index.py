@@ -8,7 +8,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.papers import Paper
-from rag.settings import seed_folder
+from rag.sources import Sources, read_sources
 from rag.text import Span
 from vectorstore.encoded import Matrix, Vector
 from vectorstore.errors import StoreDamagedError, StoreReadOnlyError
@@ -25,32 +25,6 @@ from vectorstore.lexical import LexicalIndex
 from vectorstore.passport import Passport
 from vectorstore.store import Match, VectorStore
 from vectorstore.vectors import VectorFile
-
-SEEDS = "@seeds"
-"""How an index remembers the seed collection, wherever the program is installed."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """A source file as it was when it was indexed; `sha256` is empty when it could not be read."""
-
-    path: str
-    sha256: str
-    size: int
-    modified_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """What an index was made of: the named files and folders, and every file found under them."""
-
-    named: tuple[str, ...]
-    files: Mapping[str, SourceFile]
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The named sources as paths."""
-        return tuple(str(seed_folder()) if name == SEEDS else name for name in self.named)
 
 
 class PaperIndex:
@@ -138,11 +112,6 @@ def write_papers(path: Path, papers: Sequence[Paper], spans: Sequence[Sequence[S
             file.write(json.dumps(fields_of, ensure_ascii=False) + "\n")
 
 
-def write_sources(path: Path, sources: Sources) -> None:
-    """Writes what the index was made of."""
-    path.write_text(json.dumps(asdict(sources), ensure_ascii=False, indent=1), encoding="utf-8")
-
-
 def _read_papers(path: Path) -> tuple[list[Paper], list[tuple[Span, ...]]]:
     papers, spans = [], []
     with open(path, encoding="utf-8") as file:
@@ -165,9 +134,3 @@ def _paper(row: Mapping[str, Any]) -> Paper:
         sources=tuple(row["sources"]),
         has_given_title=row["has_given_title"],
     )
-
-
-def read_sources(path: Path) -> Sources:
-    """What an index was made of."""
-    row = json.loads(path.read_text(encoding="utf-8"))
-    return Sources(tuple(row["named"]), {name: SourceFile(**file) for name, file in row["files"].items()})

@@ -1,23 +1,22 @@
 """Papers to an index: what is new is encoded, what is known is kept, what is gone is left out, and a new generation is published
-in one step. An index remembers its sources, and tells whether they have changed since.
+in one step.
 """
 
 import hashlib
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rag.errors import SourceEmptyError, SourceMissingError, SourceUnreadableError
-from rag.index import SEEDS, PaperIndex, SourceFile, Sources, read_sources, write_papers, write_sources
-from rag.papers import Collection, Paper, read_collection, source_files
-from rag.settings import Settings, seed_folder
+from rag.errors import SourceEmptyError, SourceUnreadableError
+from rag.index import PaperIndex, write_papers
+from rag.papers import Collection, Paper, read_collection
+from rag.settings import Settings
+from rag.sources import Sources, found_files, named_sources, source_file, write_sources
 from rag.text import TEXT_VERSION, Span, searchable, sentence_spans
 from vectorstore.embedder import Embedder, verified_weights
 from vectorstore.encoded import Encoded
-from vectorstore.errors import IndexMissingError, StoreDamagedError, StoreError
+from vectorstore.errors import IndexMissingError, StoreError
 from vectorstore.generations import GenerationFolder, named_disk_errors
 from vectorstore.lexical import LexicalIndex, terms
 from vectorstore.passport import Passport
@@ -73,51 +72,18 @@ def build_index(
     folder = GenerationFolder(settings.store_folder)
     with folder.writing(timeout_seconds=settings.lock_timeout_seconds), named_disk_errors(folder.folder):
         passport = replace(Passport.of(embedder, text_version=TEXT_VERSION), weights_sha256=verified_weights(embedder))
-        named = _named_sources(settings, folder, add=add)
+        named = named_sources(settings, folder, add=add)
         before = None if rebuild else _index_before(folder, passport)
         try:
-            found = _found(named)
+            found = found_files(named)
             collection = _read(named)
-            sources = Sources(named, {name: _source_file(found.get(name), sha256) for name, sha256 in collection.files.items()})
+            sources = Sources(named, {name: source_file(found.get(name), sha256) for name, sha256 in collection.files.items()})
             collection = _with_papers_of_unreadable_files(collection, sources, before)
             report = _Builder(folder, embedder, passport, before, progress).bring_up_to_date(collection, sources)
         finally:
             if before is not None:
                 before.close()
     return replace(report, seconds=time.monotonic() - started)
-
-
-def is_stale(index: PaperIndex, settings: Settings) -> bool:
-    """Whether the sources differ from what was indexed. Sources that are gone make nothing stale: what was indexed is kept."""
-    if names_other_sources(index, settings):
-        return True
-    try:
-        now = source_files(index.sources.paths)
-    except SourceMissingError:
-        return False
-    then = index.sources.files
-    return set(now) != set(then) or any(_has_changed(path, then[name]) for name, path in now.items())
-
-
-def names_other_sources(index: PaperIndex, settings: Settings) -> bool:
-    """Whether `settings` name sources, and others than the index was made of."""
-    return bool(settings.sources) and _resolved(settings.sources) != index.sources.named
-
-
-def missing_sources(index: PaperIndex) -> tuple[str, ...]:
-    """Remembered sources that are not there any more."""
-    return tuple(path for path in index.sources.paths if not Path(path).exists())
-
-
-def _has_changed(path: Path, then: SourceFile) -> bool:
-    try:
-        status = path.stat()
-        if (status.st_size, status.st_mtime_ns) == (then.size, then.modified_ns):
-            return False
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() != then.sha256
-    except OSError:
-        return bool(then.sha256)
 
 
 def _index_before(folder: GenerationFolder, passport: Passport) -> PaperIndex | None:
@@ -127,41 +93,6 @@ def _index_before(folder: GenerationFolder, passport: Passport) -> PaperIndex | 
         return None
     index.passport.require(passport, place=folder.folder)
     return index
-
-
-def _resolved(sources: Sequence[str]) -> tuple[str, ...]:
-    paths = (str(Path(source).expanduser().resolve()) for source in sources)
-    return tuple(dict.fromkeys(SEEDS if path == str(seed_folder()) else path for path in paths))
-
-
-def _named_sources(settings: Settings, folder: GenerationFolder, *, add: bool) -> tuple[str, ...]:
-    named = _resolved(settings.sources)
-    if named and not add:
-        return named
-    remembered = _remembered_sources(folder)
-    return tuple(dict.fromkeys((*remembered, *named))) or (SEEDS,)
-
-
-def _remembered_sources(folder: GenerationFolder) -> tuple[str, ...]:
-    """The sources of the index in use, whatever it was built with."""
-    try:
-        return read_sources(folder.current() / "sources.json").named
-    except IndexMissingError:
-        return ()
-    except (StoreError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreDamagedError(
-            f"The index at {folder.folder} does not tell any more what it was made of ({error}). "
-            "Run `askabstracts index --rebuild PATH...` with the files or folders of its abstracts."
-        ) from error
-
-
-def _found(named: tuple[str, ...]) -> dict[str, tuple[Path, os.stat_result]]:
-    """Path and status of every source file, taken before it is read, so that what is written later counts as changed."""
-    found = {}
-    for name, path in source_files(Sources(named, {}).paths).items():
-        with suppress(OSError):
-            found[name] = (path, path.stat())
-    return found
 
 
 def _read(named: tuple[str, ...]) -> Collection:
@@ -308,10 +239,3 @@ def _edited(gone: Sequence[Paper], added: Sequence[Paper]) -> int:
         left = [owner[source] for source in paper.sources if source in owner and owner[source] not in taken]
         taken.update(left[:1])
     return len(taken)
-
-
-def _source_file(found: tuple[Path, os.stat_result] | None, sha256: str) -> SourceFile:
-    if found is None:  # it appeared while the others were read: its hash will tell whether it has changed
-        return SourceFile("", sha256, -1, -1)
-    path, status = found
-    return SourceFile(str(path), sha256, status.st_size, status.st_mtime_ns)
