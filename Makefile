@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: chat test check bench fit
+.PHONY: chat test check eval bench bench-retrieval fit
 
 chat: $(INSTALLED)  ## Opens the chat on http://127.0.0.1:7860; builds the index of seeds/ first when it is missing or stale.
 	$(BIN)/python app.py
@@ -20,6 +20,13 @@ check: $(INSTALLED)  ## Lint and types.
 PAPERS ?= $(firstword $(wildcard ../shared/data/papers-*.jsonl.gz))
 bench: $(INSTALLED)  ## Speed and memory, as ratios to baselines in one run.
 	$(BIN)/python -m eval.bench $(if $(PAPERS),--papers $(PAPERS))
+
+bench-retrieval: $(INSTALLED)  ## Title to abstract on 5,000 papers, beside BM25 and LlamaIndex.
+	@test -n "$(PAPERS)" || { echo "Name a file of papers with title and abstract: make bench-retrieval PAPERS=FILE"; exit 2; }
+	$(BIN)/python -m eval.bench_retrieval --papers $(PAPERS) --count 5000
+
+eval: $(INSTALLED)  ## How good the answers are; writes a report.
+	$(BIN)/python -m eval
 
 fit: $(INSTALLED)  ## Fits rag/coefficients.json on the development questions.
 	$(BIN)/python -m eval.fit

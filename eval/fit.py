@@ -32,7 +32,7 @@ from rag.settings import Settings
 from vectorstore.encoded import EncodedQuery
 
 FOLDS = 8
-FALSE_REFUSALS = {"field_gate": 0.005, "detail_gate": 0.012}
+FALSE_REFUSALS = {"field_gate": 0.005, "detail_gate": 0.018}
 LEAST_SHARE_OF_BEST = 0.05  # a quote less probable than this share of the best one adds next to nothing (see eval/LOG.md)
 _LOOKUPS = {"fact", "paraphrase", "about", "noisy"}
 _ANSWERABLE = _LOOKUPS | {"multi", "language"}

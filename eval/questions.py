@@ -62,7 +62,7 @@ def load_questions(path: Path, papers: Sequence[Paper]) -> list[LabelledQuestion
     """The questions in `path`. Raises `QuestionSetError` listing every fault, with its line."""
     abstracts = {paper.id: paper.abstract for paper in papers}
     questions, faults, seen = [], [], set()
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
         if not line.strip():
             continue
         try:

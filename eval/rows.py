@@ -1,54 +1,142 @@
-"""One question asked, one row of facts about the answer; means are derived from rows and never the other way round."""
+"""One question asked, one row of facts about the answer. Means are derived from rows and never the other way round.
 
-import math
+Citation precision and recall follow ALCE (Gao et al. 2023, arXiv 2305.14627), judged without a model against the labels: a
+citation is precise when its quote comes from a paper that answers the question; recall is the share of the labelled
+evidence that the cited quotes overlap.
+"""
+
+import json
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 from eval.questions import LabelledQuestion
-from rag.assistant import Assistant, Turn
+from rag.assistant import Answer, Assistant, Turn
+from rag.citations import Citation
+
+LOOKUPS = ("fact", "paraphrase", "about", "noisy")
+_LEAST_OVERLAP = 0.5  # of the shorter of a quote and a labelled piece of evidence
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What happened to one question. `rank` is that of the first right paper (infinite when it was not found at all)."""
+    """What happened to one question. Shares are 0..1; a question that crashed has zeros and says why in `error`.
+
+    `ranking` are the ids of the hits, best first, and `cited` those of the cited papers in the order of their numbers.
+    `confidence` is the score of the best hit, by which the risk-coverage curve is drawn.
+    """
 
     id: str
     type: str
+    question: str
     expected: str
-    status: str
-    rank: float
-    shows_all_facts: bool
-    cites_right_paper: bool
-    quotes: int
-    cited_papers: int
-    has_exact_quotes: bool
-    seconds: float
+    gold: tuple[str, ...]
+    status: str = "crashed"
+    ranking: tuple[str, ...] = ()
+    cited: tuple[str, ...] = ()
+    facts: float = 0.0
+    cites_gold: float = 0.0
+    citation_precision: float = 0.0
+    citation_recall: float = 0.0
+    exact: float = 0.0
+    sentences_cited: float = 0.0
+    quotes: int = 0
+    confidence: float = 0.0
+    supports: tuple[float, ...] = ()
+    seconds: float = 0.0
+    stages: dict[str, float] = field(default_factory=dict)
+    model: str = ""
+    text: str = ""
+    notices: tuple[str, ...] = ()
+    error: str = ""
 
     @property
-    def is_lookup(self) -> bool:
-        """Whether one paper answers the question."""
-        return self.type in ("fact", "paraphrase", "about", "noisy")
+    def is_answerable(self) -> bool:
+        """Whether the labels say that the collection answers the question."""
+        return self.expected == "answered"
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the program did not answer. A crash is no refusal."""
+        return self.status not in ("answered", "crashed")
 
 
 def answer_row(question: LabelledQuestion, assistant: Assistant) -> Row:
-    """Asks `question` and compares the answer with its labels."""
+    """Asks `question` and compares the answer with its labels; a crash becomes a row that counts as zero."""
+    row = Row(question.id, question.type, question.question, question.status, question.papers)
     started = time.perf_counter()
-    answer = assistant.ask(question.question, [Turn(turn.question, turn.answer) for turn in question.history])
-    seconds = time.perf_counter() - started
-    ranks = [place for place, hit in enumerate(answer.hits, start=1) if hit.paper.id in question.papers]
+    try:
+        answer = assistant.ask(question.question, [Turn(turn.question, turn.answer) for turn in question.history])
+    except Exception as error:  # the evaluation goes on, and the row says what happened
+        return replace(row, seconds=time.perf_counter() - started, error=f"{type(error).__name__}: {error}")
+    return _judged(replace(row, seconds=time.perf_counter() - started), question, answer)
+
+
+def write_rows(path: Path, rows: Iterable[Row]) -> None:
+    """Rows as JSON Lines."""
+    path.write_text("".join(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Rows from JSON Lines; a last line that was cut by an interruption is left out."""
+    rows = []
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        try:
+            fields = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        lists: dict[str, Any] = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
+        rows.append(Row(**(fields | lists)))
+    return rows
+
+
+def _judged(row: Row, question: LabelledQuestion, answer: Answer) -> Row:
     quotes = [citation.quote for citation in answer.citations]
-    return Row(
-        id=question.id,
-        type=question.type,
-        expected=question.status,
+    cited = tuple(dict.fromkeys(citation.paper.id for citation in answer.citations))
+    return replace(
+        row,
         status=answer.status,
-        rank=ranks[0] if ranks else math.inf,
-        shows_all_facts=bool(quotes) and all(any(fact in quote for quote in quotes) for fact in question.key_facts),
-        cites_right_paper=any(citation.paper.id in question.papers for citation in answer.citations),
+        ranking=tuple(hit.paper.id for hit in answer.hits),
+        cited=cited,
+        facts=float(bool(quotes) and all(any(fact in quote for quote in quotes) for fact in question.key_facts)),
+        cites_gold=float(any(paper in question.papers for paper in cited)),
+        citation_precision=_share(citation.paper.id in question.papers for citation in answer.citations),
+        citation_recall=_share(_is_covered(evidence.paper, evidence.quote, answer.citations) for evidence in question.evidence),
+        exact=float(all(one.paper.abstract[one.start : one.end] == one.quote for one in answer.citations)),
+        sentences_cited=_sentences_cited(answer),
         quotes=len(quotes),
-        cited_papers=len({citation.paper.id for citation in answer.citations}),
-        has_exact_quotes=all(
-            citation.paper.abstract[citation.start : citation.end] == citation.quote for citation in answer.citations
-        ),
-        seconds=seconds,
+        confidence=answer.hits[0].score if answer.hits else 0.0,
+        supports=tuple(citation.support for citation in answer.citations),
+        stages=dict(answer.timings),
+        model=answer.model,
+        text=answer.text,
+        notices=answer.notices,
     )
+
+
+def _share(values: Iterable[bool]) -> float:
+    listed = list(values)
+    return sum(listed) / len(listed) if listed else 0.0
+
+
+def _is_covered(paper: str, evidence: str, citations: Sequence[Citation]) -> bool:
+    for citation in citations:
+        start = citation.paper.abstract.find(evidence) if citation.paper.id == paper else -1
+        shared = min(citation.end, start + len(evidence)) - max(citation.start, start)
+        if start >= 0 and shared >= _LEAST_OVERLAP * min(len(evidence), len(citation.quote)):
+            return True
+    return False
+
+
+def _sentences_cited(answer: Answer) -> float:
+    """The share of the answer's paragraphs that lie in the claim of a citation; the mark of a quotation is none of its words."""
+    paragraphs, place = [], 0
+    for paragraph in answer.text.split("\n\n"):
+        words = paragraph.removeprefix("> ")
+        end = place + len(paragraph)
+        paragraphs.append((end - len(words), end))
+        place = end + 2
+    claims = [citation.claim for citation in answer.citations]
+    return _share(any(start >= claim[0] and end <= claim[1] for claim in claims) for start, end in paragraphs if end > start)

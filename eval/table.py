@@ -1,39 +1,40 @@
-"""Rows to a table of means, by type of question, each with the number of questions behind it."""
+"""Runs side by side as a table of text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from eval.rows import Row
+from eval import metrics
+from eval.run import Run
 
-_ANSWERABLE = (
-    ("R@1", lambda row: row.rank == 1),
-    ("R@5", lambda row: row.rank <= 5),
-    ("facts", lambda row: row.shows_all_facts),
-    ("cited", lambda row: row.cites_right_paper),
-    ("exact", lambda row: row.has_exact_quotes),
-    ("quotes", lambda row: row.quotes),
-    ("refused", lambda row: row.status != "answered"),
-)  # type: tuple[tuple[str, Callable[[Row], float]], ...]
+_SHOWN = (
+    *metrics.RETRIEVAL, "facts", "cited", "citation precision", "citation recall", "quotes", "false refusals", "exact", "sentences cited",
+    "paper recall", "paper precision", "later-turn hit", "refused", "right status",
+)  # fmt: skip
 
 
-def summary_table(rows: Sequence[Row]) -> str:
-    """The table as text: answerable questions by type, then what became of the unanswerable ones, then the time taken."""
-    lines = [f"{'answerable':16}{'n':>5}" + "".join(f"{name:>9}" for name, _ in _ANSWERABLE)]
-    answerable = [row for row in rows if row.expected == "answered"]
-    groups = {"all lookups": [row for row in answerable if row.is_lookup]}
-    groups |= {type_: [row for row in answerable if row.type == type_] for type_ in sorted({row.type for row in answerable})}
-    for name, group in groups.items():
-        lines.append(f"{name:16}{len(group):5}" + "".join(f"{_mean(group, value):9.3f}" for _, value in _ANSWERABLE))
-    lines += ["", f"{'not answerable':16}{'n':>5}{'refused':>9}"]
-    others = [row for row in rows if row.expected != "answered"]
-    for name in sorted({row.type for row in others}):
-        group = [row for row in others if row.type == name]
-        lines.append(f"{name:16}{len(group):5}{_mean(group, lambda row: row.status != 'answered'):9.3f}")
-    times = sorted(row.seconds for row in rows)
-    lines.append(
-        f"\nmedian {1000 * times[len(times) // 2]:.0f} ms, 95th percentile {1000 * times[int(0.95 * len(times))]:.0f} ms a question"
-    )
+def table(runs: Sequence[Run]) -> str:
+    """One line per group and figure, one column per run, each as mean [low, high]."""
+    all_figures = [metrics.figures(run.rows) for run in runs]
+    groups = dict.fromkeys(group for figures in all_figures for group in figures)
+    lines = [f"{'':14}{'':20}{'n':>5}" + "".join(f"{run.name[:30]:>24}" for run in runs)]
+    for group in groups:
+        for name in _SHOWN:
+            columns = [figures.get(group, {}).get(name) for figures in all_figures]
+            known = [column for column in columns if column is not None]
+            if known:
+                cells = "".join(f"{metrics.cell(column):>24}" for column in columns)
+                lines.append(f"{group:14}{name:20}{known[0].n:5}{cells}")
+        lines.append("")
+    for run in runs:
+        lines.append(f"{run.name}: {len(run.rows)} questions over {run.papers} papers")
+        lines += [f"  {name}: {metrics.cell(one)}" for name, one in metrics.refusals(run.rows).items()]
+        for expected, by_status in metrics.confusion(run.rows).items():
+            lines.append(
+                f"  expected {expected:10} " + ", ".join(f"{status} {count}" for status, count in by_status.items() if count)
+            )
+        times = metrics.latency(run.rows)
+        lines.append(
+            "  time: "
+            + "; ".join(f"{stage} p50 {one['p50'] * 1000:.0f} ms, p95 {one['p95'] * 1000:.0f} ms" for stage, one in times.items())
+        )
+        lines += [f"  crashed: {row.id}: {row.error}" for row in run.rows if row.error]
     return "\n".join(lines) + "\n"
-
-
-def _mean(rows: Sequence[Row], value: Callable[[Row], float]) -> float:
-    return sum(float(value(row)) for row in rows) / len(rows) if rows else 0.0

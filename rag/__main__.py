@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             store=options.store, sources=tuple(options.paths) or None, embedder=options.embedder, device=options.device
         )
         run = getattr(commands, options.command)
-        code = int(run(settings, options))
+        code = EXIT_DONE if run(settings, options) else EXIT_NOT_ANSWERED
         sys.stdout.flush()  # here, where a reader that went away is no error, and not at exit
         return code
     except KeyboardInterrupt:
@@ -91,8 +91,8 @@ def _positive(text: str) -> int:
 
 def _port(text: str) -> int:
     number = int(text) if text.isdecimal() else -1
-    if not 0 <= number <= 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port, 0 to 65535")
+    if not 1 <= number <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port, 1 to 65535")
     return number
 
 

@@ -143,13 +143,18 @@ class Assistant:
         return [hit(candidate, index, self.coefficients) for candidate in found]
 
     def ask(self, question: str, history: Sequence[Turn] = ()) -> Answer:
-        """Answers `question`; `history` holds the earlier turns of the conversation, oldest first. Never raises for any text."""
+        """Answers `question`; `history` holds the earlier turns of the conversation, oldest first.
+
+        No text raises an error; an index that was deleted or replaced by another kind meanwhile does (`StoreError`).
+        """
         *_, last = self.stream(question, history)
         return last
 
     def stream(self, question: str, history: Sequence[Turn] = ()) -> Iterator[Answer]:
         """Answers in snapshots: first the papers found, last (`is_final`) the answer with its citations."""
         started = time.perf_counter()
+        if not isinstance(question, str):
+            raise TypeError(f"The question is {question!r}; it must be text.")
         question = question.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate could be neither encoded nor shown
         alone = standalone(question, [(turn.question, turn.answer) for turn in history])
         read = read_question(alone)

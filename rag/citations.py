@@ -5,7 +5,7 @@ citation's `quote` is verbatim. Papers are numbered from 1 in the order of their
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.papers import Paper
@@ -66,8 +66,3 @@ def escaped(text: str) -> str:
 def unescaped(markdown: str) -> str:
     """The text that `escaped` was given, but for its spacing."""
     return re.sub(r"\\([^\w\s]|_)", r"\1", markdown)
-
-
-def sources(citations: Sequence[Citation]) -> Mapping[int, Paper]:
-    """The cited papers by their number."""
-    return {citation.number: citation.paper for citation in citations}

@@ -1,8 +1,9 @@
-"""What each command of the command line does: settings and options in, output and an exit code out."""
+"""What each command of the command line does: settings and options in, output out, and whether there was anything to show."""
 
 import argparse
 import json
 import sys
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -20,7 +21,6 @@ from rag.search import Hit
 from rag.settings import Settings
 from vectorstore.generations import GenerationFolder
 
-_DONE, _NOT_ANSWERED = 0, 3
 _LISTED = 5  # duplicates and unreadable files named in full
 
 
@@ -31,7 +31,7 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-def index(settings: Settings, options: argparse.Namespace) -> int:
+def index(settings: Settings, options: argparse.Namespace) -> bool:
     """Builds the index and prints the report."""
     with _progress_bar() as progress:
         report = build_index(settings, make_embedder(settings), add=options.add, rebuild=options.rebuild, progress=progress)
@@ -39,10 +39,10 @@ def index(settings: Settings, options: argparse.Namespace) -> int:
         _print_json(asdict(report) | {"abstracts_per_second": report.abstracts_per_second})
     else:
         _print_report(report, settings)
-    return _DONE
+    return True
 
 
-def ask(settings: Settings, options: argparse.Namespace) -> int:
+def ask(settings: Settings, options: argparse.Namespace) -> bool:
     """Answers one question."""
     assistant = _opened(settings)
     answer = assistant.ask(options.question)
@@ -50,10 +50,10 @@ def ask(settings: Settings, options: argparse.Namespace) -> int:
         _print_json(answer_as_json(answer))
     else:
         _print_answer(answer)
-    return _DONE if answer.status == "answered" else _NOT_ANSWERED
+    return answer.status == "answered"
 
 
-def search(settings: Settings, options: argparse.Namespace) -> int:
+def search(settings: Settings, options: argparse.Namespace) -> bool:
     """Lists the nearest papers."""
     hits = _opened(settings).search(options.query, k=options.k)
     if options.json:
@@ -64,34 +64,34 @@ def search(settings: Settings, options: argparse.Namespace) -> int:
             console.print(
                 f"[bold]{place}. {escape(hit.paper.title)}[/]  [dim]{hit.score:.2f}  {escape(', '.join(hit.paper.sources))}[/]"
             )
-            console.print(f"   {escape(hit.sentences[0].text)}\n")
+            console.print(f"   {escape(_printable(hit.sentences[0].text))}\n")
         if not hits:
             console.print("Nothing to search for. Name a topic, a method or a paper.")
-    return _DONE if hits else _NOT_ANSWERED
+    return bool(hits)
 
 
-def papers(settings: Settings, options: argparse.Namespace) -> int:
+def papers(settings: Settings, options: argparse.Namespace) -> bool:
     """Lists the papers of the index as it is; needs no model."""
     opened = PaperIndex.open(GenerationFolder(settings.store_folder).current())
     if options.json:
         _print_json([asdict(paper) for paper in opened.papers])
-        return _DONE
+        return True
     console = _Console()
     table = Table("title", "venue", "year", "id", "sources", box=None, padding=(0, 2, 0, 0), header_style="bold")
     for paper in opened.papers:
         table.add_row(escape(paper.title), escape(paper.venue), str(paper.year or ""), paper.id, escape(", ".join(paper.sources)))
     console.print(table)
     console.print(f"{len(opened.papers)} papers")
-    return _DONE
+    return True
 
 
-def chat(settings: Settings, options: argparse.Namespace) -> int:
+def chat(settings: Settings, options: argparse.Namespace) -> bool:
     """Serves the chat until it is stopped."""
     assistant = _opened(settings)
     from rag.web.server import serve
 
     serve(assistant, host=options.host, port=options.port)
-    return _DONE
+    return True
 
 
 def answer_as_json(answer: Answer) -> dict[str, object]:
@@ -162,6 +162,13 @@ def _progress_bar() -> Iterator[OnProgress]:
             bar.stop()
 
 
+def _printable(text: str) -> str:
+    """`text` without what would steer a terminal."""
+    return "".join(
+        "\ufffd" if unicodedata.category(character) == "Cc" and character not in "\n\t" else character for character in text
+    )
+
+
 def _print_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
@@ -176,7 +183,7 @@ def _print_answer(answer: Answer) -> None:
                 part for part in (citation.paper.venue, str(citation.paper.year or ""), *citation.paper.urls[:1]) if part
             )
             console.print(f"\n[bold]\\[{number}] {escape(citation.paper.title)}[/]  [dim]{escape(about)}[/]")
-        console.print(f"  “{escape(citation.quote)}” [dim]\\[{number}], characters {citation.start}-{citation.end}[/]")
+        console.print(f"  “{escape(_printable(citation.quote))}” [dim]\\[{number}], characters {citation.start}-{citation.end}[/]")
     for notice in answer.notices:
         console.print(escape(notice))
     if answer.status != "answered":

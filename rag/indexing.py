@@ -86,6 +86,22 @@ def build_index(
     return replace(report, seconds=time.monotonic() - started)
 
 
+def publish_papers(
+    settings: Settings, embedder: Embedder, papers: Sequence[Paper], *, progress: Progress | None = None
+) -> IndexReport:
+    """Publishes an index of exactly these papers at `settings.store_folder`, for collections that somebody else has read.
+
+    It remembers no sources, so nothing makes it stale. Ids must be distinct. Raises a `StoreError` as `build_index` does.
+    """
+    started = time.monotonic()
+    folder = GenerationFolder(settings.store_folder)
+    with folder.writing(timeout_seconds=settings.lock_timeout_seconds), named_disk_errors(folder.folder):
+        passport = replace(Passport.of(embedder, text_version=TEXT_VERSION), weights_sha256=verified_weights(embedder))
+        builder = _Builder(folder, embedder, passport, None, progress)
+        report = builder.bring_up_to_date(Collection(tuple(papers), occurrences=len(papers)), Sources((), {}))
+    return replace(report, seconds=time.monotonic() - started)
+
+
 def _index_before(folder: GenerationFolder, passport: Passport) -> PaperIndex | None:
     try:
         index = PaperIndex.open(folder.current())

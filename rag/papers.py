@@ -66,7 +66,7 @@ def source_files(sources: Sequence[str]) -> dict[str, Path]:
     """
     found: list[tuple[Path, Path]] = []
     for source in sources:
-        root = Path(source).expanduser().resolve()
+        root = absolute(source)
         if root.is_dir() and source:
             inside = (path for path in root.rglob("*") if path.suffix.lower() in _TEXT_ENDINGS and path.is_file())
             visible = (path for path in inside if not any(part.startswith(".") for part in path.relative_to(root).parts))
@@ -77,11 +77,26 @@ def source_files(sources: Sequence[str]) -> dict[str, Path]:
             raise SourceMissingError(f"There is no file or folder {source!r}. Check the path; give text files or folders of them.")
     names: dict[str, Path] = {}
     for path, short in dict(found).items():
-        name, parents = short.as_posix(), list(path.parents)
+        name, parents = _printable(short), list(path.parents)
         while name in names and parents:  # two files of one name: tell them apart by the folders above them
-            name = path.relative_to(parents.pop(0).parent).as_posix()
+            name = _printable(path.relative_to(parents.pop(0).parent))
         names[name] = path
     return names
+
+
+def absolute(source: str) -> Path:
+    """The absolute path of a source. Raises `SourceMissingError` for what can be no path here."""
+    try:
+        return Path(source).expanduser().resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise SourceMissingError(
+            f"{source[:200]!r} is no path that can be followed ({error}). Check it; give files or folders."
+        ) from error
+
+
+def _printable(path: Path) -> str:
+    """A path as text; bytes that are no text in it are spelled out."""
+    return path.as_posix().encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def read_collection(sources: Sequence[str]) -> Collection:

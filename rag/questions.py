@@ -79,8 +79,9 @@ _POINTS_BACK = re.compile(
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(r"^(?:and|but|so) (?:on|in|for|with|at|against|over|under)\b", re.IGNORECASE)
-_NAMED_IN_ANSWER = re.compile(r"\*\*(.+?)\*\* \[1\]")
+_NAMED_IN_ANSWER = re.compile(r"^\*\*((?:\\.|[^*\\\n]){1,200})\*\* \[1\]", re.MULTILINE)
 _FEW_TERMS = 3
+_LONGEST_ANSWER_READ = 20_000  # characters; the name stands in the first line
 
 
 def standalone(text: str, history: Sequence[tuple[str, str]]) -> str:
@@ -94,7 +95,7 @@ def standalone(text: str, history: Sequence[tuple[str, str]]) -> str:
     is_short = len(set(question.terms)) < _FEW_TERMS and not fault(question)
     if not history or is_whole or not (is_short or _POINTS_BACK.search(question.searched)):
         return question.searched
-    named = _NAMED_IN_ANSWER.search(history[-1][1])
+    named = _NAMED_IN_ANSWER.search(history[-1][1][:_LONGEST_ANSWER_READ])
     if named:
         return f"{unescaped(named[1])}: {question.searched}"
     earlier = [read_question(asked) for asked, _ in reversed(history)]

@@ -55,11 +55,11 @@ class Settings:
     """How long to wait for another process that is indexing (0..86400 s) before giving up with a clear message."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.sources, str):
-            raise SettingsError(f"sources must be a tuple of paths, not the string {self.sources!r}: write ({self.sources!r},).")
+        for name in ("embedder", "query_prefix", "passage_prefix", "device", "llm"):
+            if not isinstance(getattr(self, name), str):
+                raise SettingsError(f"{name} is {getattr(self, name)!r}; it must be text.")
+        self._check_paths()
         object.__setattr__(self, "sources", tuple(str(source) for source in self.sources))
-        if not isinstance(self.store, (str, os.PathLike)):
-            raise SettingsError(f"store is {self.store!r}; give a folder's path, or leave the setting out.")
         object.__setattr__(self, "store", str(self.store))
         for name, low, high in _BOUNDS:
             value = getattr(self, name)
@@ -73,10 +73,21 @@ class Settings:
         if not self.embedder.strip():
             raise SettingsError(f"embedder is empty. Leave the setting out for {DEFAULT_MODEL}, or name a model or its folder.")
 
+    def _check_paths(self) -> None:
+        if isinstance(self.sources, str) or not isinstance(self.sources, (list, tuple)):
+            raise SettingsError(f'sources must be a tuple of paths, not {self.sources!r}. Write ("my-folder",).')
+        if not all(isinstance(source, (str, os.PathLike)) for source in self.sources):
+            raise SettingsError(f"sources holds something that is no path: {self.sources!r}.")
+        if not isinstance(self.store, (str, os.PathLike)):
+            raise SettingsError(f"store is {self.store!r}; give a folder's path, or leave the setting out.")
+
     @property
     def store_folder(self) -> Path:
         """The index's folder, absolute; the same whichever folder the program is run from."""
-        return Path(self.store).expanduser().resolve() if self.store else default_store()
+        try:
+            return Path(self.store).expanduser().resolve() if self.store else default_store()
+        except (OSError, RuntimeError, ValueError) as error:
+            raise SettingsError(f"store is {self.store[:200]!r}, which is no path that can be followed ({error}).") from error
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None, **given: object) -> Self:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rag.errors import SourceMissingError
-from rag.papers import source_files
+from rag.papers import absolute, source_files
 from rag.settings import Settings, seed_folder
 from vectorstore.errors import IndexMissingError, StoreDamagedError, StoreError
 from vectorstore.generations import GenerationFolder
@@ -45,11 +45,11 @@ def is_stale(then: Sources, settings: Settings) -> bool:
     """Whether the sources differ from what was indexed. Sources that are gone make nothing stale: what was indexed is kept."""
     if names_other_sources(then, settings):
         return True
-    try:
-        now = source_files(then.paths)
-    except SourceMissingError:
-        return False
-    return set(now) != set(then.files) or any(_has_changed(path, then.files[name]) for name, path in now.items())
+    there = [path for path in then.paths if Path(path).exists()]
+    now = source_files(there)
+    if len(there) == len(then.paths) and set(now) != set(then.files):
+        return True
+    return any(name not in then.files or _has_changed(path, then.files[name]) for name, path in now.items())
 
 
 def names_other_sources(then: Sources, settings: Settings) -> bool:
@@ -74,7 +74,7 @@ def _has_changed(path: Path, then: SourceFile) -> bool:
 
 
 def _resolved(sources: Sequence[str]) -> tuple[str, ...]:
-    paths = (str(Path(source).expanduser().resolve()) for source in sources)
+    paths = (str(absolute(source)) for source in sources)
     return tuple(dict.fromkeys(SEEDS if path == str(seed_folder()) else path for path in paths))
 
 
@@ -84,6 +84,12 @@ def named_sources(settings: Settings, folder: GenerationFolder, *, add: bool) ->
     if named and not add:
         return named
     remembered = _remembered_sources(folder)
+    gone = missing_sources(Sources(remembered, {}))
+    if gone:
+        raise SourceMissingError(
+            f"{gone[0]} is not there any more; what was indexed from it is kept. "
+            "Bring it back, or forget it by naming the sources that you still have: askabstracts index PATH..."
+        )
     return tuple(dict.fromkeys((*remembered, *named))) or (SEEDS,)
 
 
@@ -111,7 +117,7 @@ def found_files(named: tuple[str, ...]) -> dict[str, tuple[Path, os.stat_result]
 
 def write_sources(path: Path, sources: Sources) -> None:
     """Writes what the index was made of."""
-    path.write_text(json.dumps(asdict(sources), ensure_ascii=False, indent=1), encoding="utf-8")
+    path.write_text(json.dumps(asdict(sources), indent=1), encoding="utf-8")
 
 
 def read_sources(path: Path) -> Sources:

@@ -30,7 +30,7 @@ _MACRO_WORDS = {
 }  # fmt: skip
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "‚": "'", "′": "'"})
 _DASHES = re.compile(r"[‐‑‒–—―−﹣－]|(?<!-)-{2,3}(?!-)")
-_INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ud800-\udfff]")
+_INVISIBLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)

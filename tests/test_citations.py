@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from rag.citations import Citation, QuotedPaper, escaped, quoting_answer, sources, unescaped
+from rag.citations import Citation, QuotedPaper, escaped, quoting_answer, unescaped
 from rag.papers import Paper
 from rag.text import Span, sentence_spans
 from rag.titles import derived_title
@@ -57,12 +57,11 @@ def test_answer_names_each_paper_and_quotes_it_with_its_number() -> None:
         (1, "Bees hum.", "Bees hum. [1]"),
         (2, "Ants walk.", "**Ants** [2]\n\n> Ants walk. [2]"),
     ]
-    assert sources(citations) == {1: bees, 2: ants}
+    assert {one.number: one.paper for one in citations} == {1: bees, 2: ants}
 
 
 def test_nothing_quoted_is_no_answer() -> None:
     assert quoting_answer([]) == ("", ())
-    assert sources(()) == {}
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
@@ -87,7 +86,7 @@ def test_any_part_of_an_abstract_can_be_quoted(abstract: str, data: st.DataObjec
 def test_papers_are_numbered_from_one_in_order_of_first_use(abstracts: list[str]) -> None:
     _, citations = answer(abstracts)
     assert list(dict.fromkeys(one.number for one in citations)) == list(range(1, len(abstracts) + 1))
-    assert [one.abstract for one in sources(citations).values()] == abstracts
+    assert [paper.abstract for paper in {one.number: one.paper for one in citations}.values()] == abstracts
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)

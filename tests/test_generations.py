@@ -59,11 +59,20 @@ def test_a_reader_of_the_generation_before_keeps_its_files(folder: GenerationFol
 
 def test_leftovers_of_a_killed_build_are_removed_by_the_next(folder: GenerationFolder) -> None:
     first = publish(folder, "first")
-    (first.parent / "20200101-000000-killed").mkdir()
+    (first.parent / "20200101-000000-killed01").mkdir()
     (folder.folder / "current.json.tmp").write_text('{"gen')
     second = publish(folder, "second")
     assert {path.name for path in first.parent.iterdir()} == {first.name, second.name}
     assert not (folder.folder / "current.json.tmp").exists()
+
+
+def test_what_is_no_generation_is_never_removed(folder: GenerationFolder) -> None:
+    mine = publish(folder, "first").parent / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("years of work", encoding="utf-8")
+    publish(folder, "second")
+    publish(folder, "third")
+    assert (mine / "thesis.txt").is_file()
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def answer_quoting(*titles: str) -> str:
         pytest.param("。？！", "no word", id="Chinese punctuation"),
         pytest.param("$$ ** [] <> \\", "no word", id="markup"),
         pytest.param("😀🤖👩\u200d🔬", "no word", id="emoji"),
-        pytest.param("\x00\x07", "no word", id="control characters"),
+        pytest.param("\x00\x07", "is empty", id="control characters"),
         pytest.param("a", "no word to search for", id="one letter"),
         pytest.param("x?", "no word to search for", id="one letter asked"),
         pytest.param("7", "no word to search for", id="one digit"),

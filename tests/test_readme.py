@@ -39,6 +39,6 @@ def test_pictures_and_commands_exist() -> None:
     pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
     assert pictures
     assert all((ROOT / picture).is_file() for picture in pictures)
-    targets = set(re.findall(r"\bmake (\w+)", README))
+    targets = set(re.findall(r"(?:^|`)make (\w+)", README, re.MULTILINE))
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)

@@ -31,8 +31,6 @@ def test_header_may_be_missing() -> None:
         ("ICML 2024 论文列表", "ICML", 2024),
         ("Papers of ICLR 2021", "ICLR", 2021),
         ("ACL Findings 1999", "ACL Findings", 1999),
-        ("My favourite papers", "", None),
-        ("论文列表", "", None),
         pytest.param("NeurIPS Datasets and Benchmarks 2023", "NeurIPS Datasets and Benchmarks", 2023),
         pytest.param("ICML 2024年论文列表", "ICML", 2024),
     ],
@@ -89,3 +87,20 @@ def test_file_without_abstracts_gives_no_records(content: str) -> None:
 def test_content_that_is_no_text_is_refused_with_file_and_line(content: bytes, complaint: str) -> None:
     with pytest.raises(SourceUnreadableError, match=complaint):
         read_seed_text(content, name="insects.txt")
+
+
+def test_a_short_first_line_before_real_abstracts_is_a_header() -> None:
+    abstract = (
+        "We study how bees find their way home from far away, over hills and rivers and through rain, and what they remember of it."
+    )
+    assert [record.abstract for record in read(f"My favourite papers\n\n{abstract}\n\n{abstract} Twice.")] == [
+        abstract,
+        f"{abstract} Twice.",
+    ]
+
+
+def test_a_short_first_abstract_is_not_lost_as_a_header() -> None:
+    assert [record.abstract for record in read("Deep learning for bees\n\nWe count bees.")] == [
+        "Deep learning for bees",
+        "We count bees.",
+    ]

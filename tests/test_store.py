@@ -48,18 +48,14 @@ def test_similarities_are_cosines_and_best_comes_first(store: VectorStore) -> No
 def test_an_upsert_replaces_the_row_of_its_id(store: VectorStore) -> None:
     store.upsert(["east"], vector(0, -1)[None], ["S"], [{"year": 2022}])
     assert store.count() == 3
-    assert store.query(vector(0, -1), 1, where={"year": 2022})[0].id == "east"
-    assert store.query(vector(1, 0), 3, where={"year": 2020}) == []
+    assert store.query(vector(0, -1), 1)[0].id == "east"
+    assert store.query(vector(1, 0), 1)[0].similarity < 0.5
 
 
 def test_upserting_the_same_again_doubles_nothing(store: VectorStore) -> None:
     for _ in range(2):
         store.upsert(["east"], vector(1, 0)[None], ["E"], [{"year": 2020}])
     assert store.count() == 3
-
-
-def test_a_filter_on_metadata_limits_what_is_found(store: VectorStore) -> None:
-    assert {match.id for match in store.query(vector(1, 0), 3, where={"year": 2021})} == {"north", "north-west"}
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])

@@ -8,7 +8,7 @@ each piece and, where the model gives token vectors, one for each telling word.
 import hashlib
 import importlib.util
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -185,14 +185,26 @@ class SeparateEmbedder:
 
     def encode_query(self, text: str) -> EncodedQuery:
         """The vector of a question; such an object gives none for words."""
-        return _query_without_words(_checked(np.asarray(self._embedding.get_query_embedding(text), dtype=np.float32), self._name))
+        return _query_without_words(self._called(self._embedding.get_query_embedding, text))
 
     def encode_passages(self, passages: Sequence[Sequence[str]]) -> Iterator[tuple[int, Encoded]]:
         """Yields (position, encoded passage); the window of such an object is its own affair."""
         for place, pieces in enumerate(passages):
-            texts = [" ".join(pieces), *pieces]
-            vectors = _checked(np.asarray(self._embedding.get_text_embedding_batch(texts), dtype=np.float32), self._name)
+            vectors = self._called(self._embedding.get_text_embedding_batch, [" ".join(pieces), *pieces])
+            if not vectors.any():
+                raise EmbedderError(f"The embedder {self._name} gives zeroes for {pieces[0][:60]!r}. Check it with a short text.")
             yield place, _without_words(vectors[0], vectors[1:], is_beyond_window=False)
+
+    def _called(self, encode: Callable[[Any], Any], given: str | list[str]) -> NDArray[np.float32]:
+        try:
+            vectors = np.asarray(encode(given), dtype=np.float32)
+        except Exception as error:  # somebody else's object may fail in any way
+            raise EmbedderError(
+                f"The embedder {self._name} failed ({type(error).__name__}: {error}). Check it with a short text."
+            ) from error
+        if vectors.ndim != (1 if isinstance(given, str) else 2) or not vectors.size or not np.isfinite(vectors).all():
+            raise EmbedderError(f"The embedder {self._name} gave vectors that are empty or not finite. Check it with a short text.")
+        return unit(vectors)
 
 
 def _without_words(vector: Vector, parts: Matrix, *, is_beyond_window: bool) -> Encoded:
@@ -221,12 +233,6 @@ def verified_weights(embedder: Embedder) -> str:
     return found
 
 
-def _checked(vectors: NDArray[np.float32], name: str) -> NDArray[np.float32]:
-    if vectors.ndim not in (1, 2) or not vectors.size or not np.isfinite(vectors).all():
-        raise EmbedderError(f"The embedder {name} gave vectors that are empty or not finite. Check it with a short text.")
-    return unit(vectors)
-
-
 def packaged_folder(model: str) -> Path:
     """The folder of a model that comes inside an installed package."""
     package = _PACKAGED_MODELS[model]
@@ -249,7 +255,7 @@ def _load_model(model: str, device: str) -> Any:
     except Exception as error:  # a hub or a folder can fail in any way; the model's name is what the user can mend
         raise EmbedderError(
             f"The embedder {model!r} cannot be loaded ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}). "
-            f"Give a folder or name of a sentence-transformers model, or leave the setting out for {DEFAULT_MODEL}."
+            f"Give a folder or name of a sentence-transformers model, or leave the setting out for {DEFAULT_MODEL}; the device was {device!r}."
         ) from error
 
 

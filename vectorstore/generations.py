@@ -7,6 +7,7 @@ pointer in one atomic step. Readers follow the pointer. This module knows nothin
 
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -26,6 +27,7 @@ from vectorstore.errors import (
 )
 
 _POINTER = "current.json"
+_GENERATION = re.compile(r"\d{8}-\d{6}-\w{8}")  # what `new_generation` makes; anything else in the folder is not ours to remove
 _FULL = (
     "no space left",
     "disk is full",
@@ -132,7 +134,7 @@ class GenerationFolder:
             except (ValueError, KeyError, TypeError, AttributeError, OSError):
                 return  # a pointer that cannot be read must not cost anybody a generation
         for generation in (self.folder / "generations").glob("*"):
-            if generation.name not in kept:
+            if _GENERATION.fullmatch(generation.name) and generation.name not in kept:
                 shutil.rmtree(generation, ignore_errors=True)
 
 

@@ -76,12 +76,12 @@ class VectorStore:
                 metadatas=[dict(metadata) for metadata in metadatas[rows]],
             )
 
-    def query(self, vector: Vector, k: int, *, where: Mapping[str, Any] | None = None) -> list[Match]:
-        """The `k` nearest rows, best first; fewer when there are fewer. `where` is a Chroma filter on metadata."""
+    def query(self, vector: Vector, k: int) -> list[Match]:
+        """The `k` nearest rows, best first; fewer when there are fewer."""
         k = min(k, self.count())
         if k <= 0 or not np.isfinite(vector).all():
             return []
-        found = self._collection.query(query_embeddings=[vector], n_results=k, where=where, include=["distances"])
+        found = self._collection.query(query_embeddings=[vector], n_results=k, include=["distances"])
         pairs = zip(found["ids"][0], found["distances"][0], strict=True)
         return [Match(id_, 1.0 - float(distance)) for id_, distance in pairs]
 

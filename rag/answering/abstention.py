@@ -24,6 +24,9 @@ GATE_FEATURES = (
 )  # fmt: skip
 
 
+_COMPARED = 3  # papers
+
+
 def is_answerable(
     question: Question,
     query: EncodedQuery,
@@ -55,7 +58,9 @@ def gate_features(
     held = [asked.keys() & set(terms_of(abstract[span.start : span.end])) for span in spans]
     shown = [index.papers[one.row].abstract[one.start : one.end] for one in evidence]
     in_evidence = {term for text in shown for term in terms_of(text)}
-    in_paper = set(terms_of(f"{index.papers[best.row].title} {index.papers[best.row].abstract}"))
+    # A question that names several things may compare papers: what it names may stand in any of the best.
+    compared = ranked[: _COMPARED if len(question.names) > 1 else 1]
+    in_paper = {term for one in compared for term in terms_of(f"{index.papers[one.row].title} {index.papers[one.row].abstract}")}
     missing = [_missing(name, query, best, in_paper, index) for name in question.names]
     words = _word_coverage(question, query, best, evidence, index)
     return np.array(

@@ -28,6 +28,11 @@ def _ordered(question: Question, evidence: Sequence[Evidence], row: int, index: 
     spans = sorted((Span(one.start, one.end) for one in evidence if one.row == row), key=lambda span: span.start)
     if "definition" in question.cues:
         abstract = index.papers[row].abstract
-        first = next((span for span in spans if introduces(abstract[span.start : span.end])), spans[0])
+        names = [name.casefold() for name in question.names]
+        rank = [
+            (any(name in text.casefold() for name in names), introduces(text))
+            for text in (abstract[one.start : one.end] for one in spans)
+        ]
+        first = spans[max(range(len(spans)), key=lambda place: rank[place])]
         spans = [first, *(span for span in spans if span != first)]
     return spans

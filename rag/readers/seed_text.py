@@ -1,6 +1,7 @@
 """The seed format: plain text, an optional header line ("ICML 2024 Papers"), then abstracts parted by blank lines."""
 
 import re
+from collections.abc import Sequence
 
 from rag.errors import SourceUnreadableError
 from rag.readers.records import Record
@@ -8,6 +9,7 @@ from rag.readers.records import Record
 _BLOCK = re.compile(r"[^\S\n]*\S[^\n]*(?:\n[^\S\n]*\S[^\n]*)*")
 _HEADER = re.compile(r"(?P<venue>[A-Z][\w@&-]*(?: (?:(?:and|&) )?[A-Z][\w@&-]*){0,5})\s+(?P<year>(?:19|20)\d\d)(?!\d)")
 _LONGEST_HEADER = 100
+_FAR_SHORTER = 4
 
 
 def read_seed_text(content: bytes, *, name: str) -> list[Record]:
@@ -19,7 +21,7 @@ def read_seed_text(content: bytes, *, name: str) -> list[Record]:
     text = _decoded(content, name)
     blocks = [(match.start(), match.group()) for match in _BLOCK.finditer(text)]
     venue, year = "", None
-    if blocks and _is_header(blocks[0][1]):
+    if blocks and _is_header(blocks[0][1], blocks[1:]):
         header = _HEADER.search(blocks.pop(0)[1])
         if header:
             venue, year = header["venue"], int(header["year"])
@@ -45,7 +47,12 @@ def _decoded(content: bytes, name: str) -> str:
         ) from error
 
 
-def _is_header(block: str) -> bool:
-    """A header is one short line that is no sentence."""
+def _is_header(block: str, others: Sequence[tuple[int, str]]) -> bool:
+    """A header is one short line that is no sentence, and names a venue and year or is far shorter than every abstract.
+
+    In doubt it is none: a header read as an abstract is seen, an abstract taken for a header is lost.
+    """
     line = block.strip()
-    return "\n" not in line and len(line) <= _LONGEST_HEADER and not line.endswith((".", "!", "?", ";", ","))
+    if "\n" in line or len(line) > _LONGEST_HEADER or line.endswith((".", "!", "?", ";", ",")):
+        return False
+    return bool(_HEADER.search(line)) or (bool(others) and all(_FAR_SHORTER * len(line) < len(text) for _, text in others))

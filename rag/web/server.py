@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 
 from rag.assistant import Assistant
 from rag.errors import SettingsError
@@ -13,10 +14,12 @@ def serve(assistant: Assistant, *, host: str, port: int) -> None:
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read by gradio when it is imported
     from rag.web.page import CSS, HEAD, make_page, make_theme
 
-    page = make_page(assistant)
-    page.launch(
-        server_name=host, server_port=port or None, quiet=False, css=CSS, head=HEAD, theme=make_theme(), footer_links=[],
-        enable_monitoring=False, ssr_mode=False, share=False,
+    shown_host = "127.0.0.1" if host in ("0.0.0.0", "::") else host
+    sys.stdout.write(f"The chat is on http://{shown_host}:{port}  (Ctrl-C stops it)\n")
+    sys.stdout.flush()
+    make_page(assistant).launch(
+        server_name=host, server_port=port, quiet=True, css=CSS, head=HEAD, theme=make_theme(), footer_links=[], enable_monitoring=False,
+        ssr_mode=False, share=False,
     )  # fmt: skip
 
 
