@@ -71,7 +71,7 @@ def _names(sentences: Sequence[str]) -> Iterator[str]:
         for pattern in (
             rf"\b{_NAMING} \"?({_NAMES}(?: \({_NAME}\))?)\"?",
             rf"\b{_VERB} (?:an? |the |our )?({_NAMES}(?: [a-z]+)?)(?=,| -|:|\.| an? | for | to | or |$)",
-            rf"\b{_VERB} (?:an? |the )?(?:\w+[\w-]* ){{1,6}}?\w+, ({_NAMES}(?: [a-z]+)?), ",
+            rf"\b{_VERB} (?:an? |the )?(?:[\w-]+ ){{1,6}}?[\w-]+, ({_NAMES}(?: [a-z]+)?), ",
             rf"\b{_NAMING} \"?({_PLAIN})\"?(?=[,.])",
             rf"\b{_VERB} (?:the |to use )?({_PLAIN}), (?:an?|the|which)\b",
             rf"\b{_VERB} the (?:concept|notion|idea) of [\"']?({_PLAIN})[\"']? as\b",
