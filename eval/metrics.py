@@ -82,9 +82,11 @@ def retrieval_values(
 
 
 def figures(rows: Sequence[Row]) -> dict[str, dict[str, Figure]]:
-    """Figures by group: all lookups, then every type of question."""
+    """Figures by group: all lookups, what the field but not the collection holds, what an abstract leaves out, then every type."""
     values = per_row(rows)
     groups = {"lookups": [row for row in rows if row.type in LOOKUPS]}
+    groups["in_domain"] = [row for row in rows if row.type in ("near_miss", "absent") and row.expected == "not_found"]
+    groups["silent"] = [row for row in rows if row.expected == "silent"]
     groups |= {type_: [row for row in rows if row.type == type_] for type_ in sorted({row.type for row in rows})}
     found: dict[str, dict[str, Figure]] = {}
     for group, members in groups.items():
