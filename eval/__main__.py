@@ -5,6 +5,7 @@ python -m eval compare A B          paired differences of two reports; exit code
 """
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -84,7 +85,7 @@ def _run(options: argparse.Namespace) -> int:
             assistant = Assistant.open(settings)
             questions = _chosen(load_questions(HELD_OUT if options.heldout else DEVELOPMENT, assistant.papers), options)
             task = bar.add_task(name, total=len(questions))
-            place = folder / name if len(configurations) > 1 else folder
+            place = folder / re.sub(r"[^\w.=,-]", "_", name) if len(configurations) > 1 else folder
             runs.append(run_questions(assistant, questions, place, name=name, progress=partial(_advance, bar, task)))
     write_report(folder / "report.html", runs, questions, assistant.papers)
     sys.stdout.write(table(runs))

@@ -122,9 +122,9 @@ def _long_form(before: str, acronym: str) -> str:
 
 _DOING = re.compile(
     rf"(?:{_SUBJECT}|\bHere,? we\b|\b[Ww]e\b) (?:\w+ly |will |further |also |only |then |in this paper,? )*"
-    rf"(?:{_VERB}|study and criticise|stud(?:y|ies)|investigates?|explores?|address(?:es)?|highlights?|focus(?:es)? on|advocates? for|posits? that"
+    rf"(?:{_VERB}|stud(?:y|ies)|investigates?|explores?|address(?:es)?|highlights?|focus(?:es)? on|advocates? for|posits? that"
     r"|argues? that|shows? that|finds? that|proves? that|examines?|tackles?|optimi[sz]es?|demonstrates? that|considers?|analy[sz]es?|aims? to explore"
-    r"|reveals?|aims? to|evaluates?|conducts?)\b (?P<object>.+)"
+    r"|reveals?|aims? to|evaluates?|conducts?)\b(?: and \w+)? (?P<object>.+)"
 )
 _LONG_ENOUGH = 3  # words
 

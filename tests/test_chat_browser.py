@@ -227,3 +227,31 @@ def test_an_error_while_answering_is_said_on_the_page(small_assistant: Assistant
     command = [sys.executable, "-c", ASK_AFTER_AN_ERROR, small_assistant.settings.store]
     shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert "--rebuild" in shown.stdout, shown.stderr
+
+
+ASK_WITH_A_FAULT = """
+import sys
+from rag import Assistant, Settings
+from rag.coefficients import Coefficients
+from rag.index import PaperIndex
+from rag.web.page import make_page
+from tests.conftest import WordCountEmbedder
+from vectorstore.generations import GenerationFolder
+
+settings = Settings(store=sys.argv[1])
+assistant = Assistant(settings, WordCountEmbedder(), PaperIndex.open(GenerationFolder(settings.store_folder).current()), Coefficients.load())
+ask = next(event.fn for event in make_page(assistant).fns.values() if getattr(event.fn, "__name__", "") == "ask")
+assistant.stream = lambda question, history: 1 / 0
+try:
+    for conversation, *_ in ask("What is Zebra?", [], []):
+        print(conversation)
+except ZeroDivisionError:
+    print("raised for the log")
+"""
+
+
+def test_a_fault_of_the_program_does_not_leave_the_page_waiting(small_assistant: Assistant) -> None:
+    command = [sys.executable, "-c", ASK_WITH_A_FAULT, small_assistant.settings.store]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert "met a fault of AskAbstracts" in shown.stdout, shown.stderr
+    assert "raised for the log" in shown.stdout

@@ -164,3 +164,7 @@ def test_number_finds_room_in_a_long_title() -> None:
     assert len(set(titles)) == 12
     assert max(len(title) for title in titles) <= LONGEST_TITLE
     assert titles[-1].endswith("… (12)")
+
+
+def test_two_verbs_share_one_object() -> None:
+    assert derived_title("Bees are old. We study and question the dances of wild bees. They differ.") == "Dances of wild bees"

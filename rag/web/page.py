@@ -20,6 +20,7 @@ EXAMPLES = (
 CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 HEAD = f"<script>{Path(__file__).with_name('page.js').read_text(encoding='utf-8')}</script>"
 _CONCURRENT_QUESTIONS = 16
+_OWN_FAULT = "This question met a fault of AskAbstracts, not of yours. Ask it in other words, and please report it."
 _Page = tuple[str, list[str], list[Turn], gr.Row]
 
 
@@ -49,6 +50,9 @@ def make_page(assistant: Assistant) -> gr.Blocks:
         except AskAbstractsError as error:
             yield _conversation([*turns, error_html(question, str(error))]), turns, history, examples
             return
+        except Exception:  # a fault of ours: the page must not wait for ever, and the log gets the traceback
+            yield _conversation([*turns, error_html(question, _OWN_FAULT)]), turns, history, examples
+            raise
         yield _conversation(shown), shown, [*history, Turn(question, answer.text)], examples
 
     with gr.Blocks(title="AskAbstracts", analytics_enabled=False) as page:
