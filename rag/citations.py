@@ -1,6 +1,6 @@
-"""Chosen evidence to answer text and its citations. Pure: strings and spans in, strings and spans out.
+"""Evidence to answer text and its citations, for quotes and for a model's sentences. Pure: strings and spans in, strings and spans out.
 
-The text is Markdown in which quotes are escaped, so that nothing inside an abstract acts as markup or as a marker; a
+The text is Markdown in which quotes and sentences are escaped, so that nothing inside them acts as markup or as a marker; a
 citation's `quote` is verbatim. Papers are numbered from 1 in the order of their first use.
 """
 
@@ -53,6 +53,57 @@ def quoting_answer(quoted: Sequence[QuotedPaper]) -> tuple[str, tuple[Citation, 
             claim_start = len(text) if span != one.spans[0] else start
             text += f"{escaped(quote)} [{number}]"
             citations.append(Citation(number, one.paper, quote, span.start, span.end, 1.0, (claim_start, len(text))))
+    return text, tuple(citations)
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A paper and the spans of its abstract that a sentence rests on, and how surely (0..1)."""
+
+    paper: Paper
+    spans: Sequence[Span]
+    support: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroundedSentence:
+    """A model's sentence without markers and what it rests on: nothing, one paper, or for a comparison several."""
+
+    text: str
+    grounds: Sequence[Ground]
+    paragraph: int = 0
+
+
+UNSUPPORTED = "not supported by the abstracts"
+
+
+def grounded_answer(sentences: Sequence[GroundedSentence], *, show_unsupported: bool) -> tuple[str, tuple[Citation, ...]]:
+    """The text of the supported sentences with their markers, and one citation for every span a sentence rests on.
+
+    A sentence that rests on nothing is left out, or shown struck and labelled; it never carries a marker.
+    """
+    text, last_paragraph = "", 0
+    citations: list[Citation] = []
+    numbers: dict[str, int] = {}
+    for sentence in sentences:
+        if not sentence.grounds and not show_unsupported:
+            continue
+        if text:
+            text += "\n\n" if sentence.paragraph != last_paragraph else " "
+        last_paragraph = sentence.paragraph
+        if not sentence.grounds:
+            text += f"~~{escaped(sentence.text)}~~ *({UNSUPPORTED})*"
+            continue
+        start = len(text)
+        for ground in sentence.grounds:
+            numbers.setdefault(ground.paper.id, len(numbers) + 1)
+        markers = "".join(f"[{number}]" for number in sorted({numbers[ground.paper.id] for ground in sentence.grounds}))
+        text += f"{escaped(sentence.text)} {markers}"
+        for ground in sentence.grounds:
+            for span in ground.spans:
+                quote = ground.paper.abstract[span.start : span.end]
+                number, claim = numbers[ground.paper.id], (start, len(text))
+                citations.append(Citation(number, ground.paper, quote, span.start, span.end, ground.support, claim))
     return text, tuple(citations)
 
 
