@@ -5,8 +5,9 @@ INSTALLED := .venv/.installed
 
 .PHONY: chat test check eval bench bench-retrieval fit
 
+# LLM: who answers first (quotes, local, ollama:NAME, …); the page offers the quotes and the local model either way.
 chat: $(INSTALLED)  ## Opens the chat on http://127.0.0.1:7860; builds the index of seeds/ first when it is missing or stale.
-	$(BIN)/python app.py
+	$(BIN)/python app.py $(if $(LLM),--llm $(LLM))
 
 test: check  ## Lint, types and all tests.
 	$(BIN)/python -m pytest
@@ -31,8 +32,9 @@ eval: $(INSTALLED)  ## How good the answers are; writes a report.
 fit: $(INSTALLED)  ## Fits rag/coefficients.json on the development questions.
 	$(BIN)/python -m eval.fit
 
-$(INSTALLED): requirements.lock pyproject.toml
+$(INSTALLED): requirements.lock requirements-no-deps.txt pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --disable-pip-version-check -r requirements.lock
+	$(BIN)/pip install --disable-pip-version-check --no-deps -r requirements-no-deps.txt
 	$(BIN)/pip install --disable-pip-version-check --no-deps -e .
 	touch $(INSTALLED)

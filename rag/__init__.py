@@ -4,7 +4,8 @@ The public Python API, in order of use. Importing this package loads no model, n
 """
 
 from rag.settings import Settings  # isort: skip
-from rag.assistant import Answer, Assistant, Status, Turn
+from rag.answer import Answer, Status, Turn
+from rag.assistant import Assistant
 from rag.citations import Citation
 from rag.errors import AskAbstractsError
 from rag.papers import Paper

@@ -3,60 +3,31 @@
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal, Self
+from dataclasses import replace
+from typing import Self
 
-from rag.answering.abstention import is_answerable
-from rag.answering.evidence import PAPERS_READ, choose
-from rag.answering.quotes import NAME, answer_with_quotes
-from rag.citations import Citation
+from rag.answer import Answer, Status, Turn
+from rag.answering.answerers import Answerers
+from rag.answering.compose import Found, judged, modelled, quoted
+from rag.answering.models import LanguageModel
+from rag.answering.specs import QUOTES
 from rag.coefficients import Coefficients
 from rag.errors import IndexMissingError, SourceError, StoreBusyError, StoreFullError, StoreReadOnlyError
 from rag.index import PaperIndex
 from rag.indexing import Progress, build_index
+from rag.languages import ENGLISH
 from rag.papers import Paper
-from rag.questions import LONGEST_QUESTION, Question, fault, read_question, standalone
-from rag.search import Candidate, Hit, candidates, hit
+from rag.planning import make_plan
+from rag.questions import fault, read_question
+from rag.search import Hit, candidates, hit
 from rag.settings import Settings
 from rag.sources import is_stale, missing_sources, names_other_sources
 from rag.text import TEXT_VERSION
 from vectorstore.embedder import Embedder, LlamaIndexEmbedding, SentenceTransformerEmbedder, SeparateEmbedder
-from vectorstore.encoded import EncodedQuery
 from vectorstore.generations import GenerationFolder
 from vectorstore.passport import Passport
 
-Status = Literal["answered", "silent", "not_found", "premise", "invalid"]
 _HITS = 10
-_NEAREST_NAMED = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """An earlier question of a conversation and the text it was answered with."""
-
-    question: str
-    answer: str
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer, or an honest refusal.
-
-    `text` is Markdown with markers like [1], empty unless the status is "answered"; every sentence in it carries a citation.
-    `notices` are what the program itself says, as a refusal does. `hits` are the papers considered, best first, also
-    when nothing was answered. `timings` are seconds per stage. Snapshots of a stream have `is_final` False until the last.
-    """
-
-    question: str
-    standalone_question: str
-    status: Status
-    text: str
-    citations: tuple[Citation, ...]
-    hits: tuple[Hit, ...]
-    notices: tuple[str, ...]
-    model: str
-    timings: Mapping[str, float] = field(default_factory=dict)
-    is_final: bool = True
 
 
 class Assistant:
@@ -69,10 +40,12 @@ class Assistant:
         index: PaperIndex,
         coefficients: Coefficients,
         *,
+        answerers: Answerers | None = None,
         notices: tuple[str, ...] = (),
     ) -> None:
         """Use `open`. `notices` are what the user should know about the index, for every front end to show."""
         self.settings, self.embedder, self.coefficients, self.notices = settings, embedder, coefficients, notices
+        self._answerers = Answerers(settings) if answerers is None else answerers
         self._index = index
         self._folder = GenerationFolder(settings.store_folder)
         self._reopening = threading.Lock()
@@ -83,15 +56,19 @@ class Assistant:
         settings: Settings | None = None,
         *,
         embedding: LlamaIndexEmbedding | None = None,
+        llm: str | object | None = None,
         progress: Progress | None = None,
     ) -> Self:
         """Opens the index of `settings` (default: the seeds), building it first when it is missing or its sources changed.
 
-        `embedding` is any LlamaIndex BaseEmbedding, used instead of `settings.embedder`. `progress` hears how far building is.
-        Raises `PassportMismatchError` when the index was built with something else, and any `SourceError`, `StoreError`
-        or `EmbedderError` when it cannot be built or read.
+        `embedding` is any LlamaIndex BaseEmbedding, used instead of `settings.embedder`, and `llm` any LlamaIndex LLM, instead of
+        `settings.llm`. `progress` hears how far building is. Raises `PassportMismatchError` when the index was built with something
+        else, any `SourceError`, `StoreError` or `EmbedderError` when it cannot be built or read, and `AnswererError` when the model
+        cannot be used.
         """
         settings = Settings() if settings is None else settings
+        settings = settings if llm is None else replace(settings, llm=llm)
+        answerers = Answerers(settings)
         embedder = make_embedder(settings, embedding)
         folder = GenerationFolder(settings.store_folder)
         index: PaperIndex | None = None
@@ -113,12 +90,22 @@ class Assistant:
                 if index is None or names_other_sources(index.sources, settings):
                     raise
                 notices.append(f"The index could not be brought up to date, answering from it as it was. {error}")
-        return cls(settings, embedder, index, Coefficients.load(), notices=tuple(notices))
+        return cls(settings, embedder, index, Coefficients.load(), answerers=answerers, notices=tuple(notices))
 
     @property
     def papers(self) -> Sequence[Paper]:
         """All papers of the index, in the order of the collection."""
         return self.index.papers
+
+    @property
+    def answerers(self) -> tuple[str, ...]:
+        """Who can answer: values for `llm` of `ask` and `stream`."""
+        return self._answerers.names
+
+    @property
+    def answerer(self) -> str:
+        """Who answers when nothing else is said."""
+        return self._answerers.default
 
     @property
     def index(self) -> PaperIndex:
@@ -142,59 +129,67 @@ class Assistant:
         found = candidates(question, self.embedder.encode_query(question.searched), index, self.coefficients, limit=k)
         return [hit(candidate, index, self.coefficients) for candidate in found]
 
-    def ask(self, question: str, history: Sequence[Turn] = ()) -> Answer:
+    def ask(self, question: str, history: Sequence[Turn] = (), *, llm: str | None = None) -> Answer:
         """Answers `question`; `history` holds the earlier turns of the conversation, oldest first.
 
-        No text raises an error; an index that was deleted or replaced by another kind meanwhile does (`StoreError`).
+        `llm` is one of `answerers`, by default that of the settings. No text raises an error, and no failing model does; an index that
+        was deleted or replaced by another kind meanwhile does (`StoreError`).
         """
-        *_, last = self.stream(question, history)
+        *_, last = self.stream(question, history, llm=llm)
         return last
 
-    def stream(self, question: str, history: Sequence[Turn] = ()) -> Iterator[Answer]:
-        """Answers in snapshots: first the papers found, last (`is_final`) the answer with its citations."""
+    def stream(
+        self, question: str, history: Sequence[Turn] = (), *, llm: str | None = None, stopped: threading.Event | None = None
+    ) -> Iterator[Answer]:
+        """Answers in snapshots: the papers found; then, with a model, the quotes and what it writes; last (`is_final`) the answer.
+
+        Setting `stopped`, or closing the iterator, ends the model's work; a stopped stream ends with the quotes.
+        """
         started = time.perf_counter()
         if not isinstance(question, str):
             raise TypeError(f"The question is {question!r}; it must be text.")
+        model = self._answerers.model(llm)
         question = question.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate could be neither encoded nor shown
-        alone = standalone(question, [(turn.question, turn.answer) for turn in history])
-        read = read_question(alone)
-        empty = Answer(question, alone, "invalid", "", (), (), (), NAME)
-        if reason := fault(read):
-            yield replace(empty, notices=(reason,), timings=_timings(read=started))
-            return
         index = self.index
-        query = self.embedder.encode_query(read.searched)
+        name = str(self.embedder.identity.get("model", ""))
+        turns = [(turn.question, turn.answer) for turn in history]
+        plan = make_plan(question, turns, index, model, embedder=name, stopped=stopped)
+        empty = Answer(question, plan.standalone, "invalid", "", (), (), (), QUOTES)
+        if plan.refusal:
+            status: Status = "not_found" if plan.language != ENGLISH else "invalid"
+            yield replace(empty, status=status, notices=(plan.refusal,), timings=_timings(plan=started))
+            return
+        planned = time.perf_counter()
+        query = self.embedder.encode_query(plan.question.searched)
         encoded = time.perf_counter()
-        found = candidates(read, query, index, self.coefficients, limit=_HITS)
+        limit = _HITS + len(plan.excluded_titles)
+        found = [
+            candidate
+            for candidate in candidates(plan.question, query, index, self.coefficients, limit=limit)
+            if index.papers[candidate.row].title not in plan.excluded_titles
+        ][:_HITS]
         hits = tuple(hit(candidate, index, self.coefficients) for candidate in found)
         searched = time.perf_counter()
+        stages = {"plan": planned - started, "encode": encoded - planned, "search": searched - encoded}
         yield replace(empty, status="not_found", hits=hits, is_final=False)
-        final = self._answered(replace(empty, hits=hits), read, query, found, index)
-        timings = {"encode": encoded - started, "search": searched - encoded, "answer": time.perf_counter() - searched}
-        yield replace(final, timings={stage: round(seconds, 6) for stage, seconds in timings.items()})
+        judgement = judged(plan, query, found, index, self.settings, self.coefficients)
+        for answer in self._answers(replace(empty, hits=hits), judgement, model, stopped):
+            if answer.is_final:
+                stages["answer"] = time.perf_counter() - searched
+                answer = replace(answer, timings={stage: round(seconds, 6) for stage, seconds in stages.items()})
+            yield answer
 
-    def _answered(
-        self, empty: Answer, question: Question, query: EncodedQuery, found: Sequence[Candidate], index: PaperIndex
-    ) -> Answer:
-        notices = (
-            [f"Only the first {LONGEST_QUESTION} characters of the question were searched."]
-            if len(empty.question) > LONGEST_QUESTION
-            else []
-        )
-        evidence = choose(
-            question,
-            query,
-            found[:PAPERS_READ],
-            index,
-            self.coefficients,
-            max_quotes=self.settings.max_quotes,
-            max_papers=self.settings.max_papers,
-        )
-        if not is_answerable(question, query, found, evidence, index, self.coefficients):
-            notices += _refusal(empty.hits, len(index.papers), question)
-            return replace(empty, status="not_found", notices=tuple(notices))
-        text, citations = answer_with_quotes(question, evidence, index)
-        return replace(empty, status="answered", text=text, citations=citations, notices=tuple(notices))
+    def _answers(
+        self, empty: Answer, found: Found, model: LanguageModel | None, stopped: threading.Event | None
+    ) -> Iterator[Answer]:
+        """The quotes; then, with a model and something to write about, what it makes of them."""
+        quotes = quoted(empty, found)
+        is_settled = quotes.status == "not_found" or (model is not None and model.is_small and quotes.status != "answered")
+        if model is None or is_settled:
+            yield quotes
+            return
+        yield replace(quotes, is_final=False)
+        yield from modelled(quotes, found, model, self.settings, self.embedder, self.coefficients, stopped)
 
 
 def make_embedder(settings: Settings, embedding: LlamaIndexEmbedding | None = None) -> Embedder:
@@ -208,16 +203,6 @@ def make_embedder(settings: Settings, embedding: LlamaIndexEmbedding | None = No
         window=settings.window_tokens,
         batch_size=settings.batch_size,
         device=settings.device,
-    )
-
-
-def _refusal(hits: Sequence[Hit], papers: int, question: Question) -> list[str]:
-    searched = f"None of the {papers} abstracts seems to answer this. Searched for: “{question.searched}”."
-    nearest = "; ".join(hit.paper.title for hit in hits[:_NEAREST_NAMED])
-    return (
-        [searched, f"The nearest papers: {nearest}. Name a method, a task or a number that the abstract would mention."]
-        if nearest
-        else [searched]
     )
 
 

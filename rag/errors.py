@@ -9,9 +9,10 @@
     ├── StoreError               the index cannot be used as asked
     │   ├── IndexMissingError, PassportMismatchError, StoreBusyError
     │   └── StoreDamagedError, StoreFullError, StoreReadOnlyError
+    ├── AnswererError            the language model cannot be used
     └── EmbedderError            the embedder cannot be loaded or used
 
-The root and the last two branches are defined in `vectorstore.errors`, because imports never go from there to here.
+The root, StoreError and EmbedderError are defined in `vectorstore.errors`, because imports never go from there to here.
 """
 
 from vectorstore.errors import (
@@ -27,6 +28,7 @@ from vectorstore.errors import (
 )
 
 __all__ = [
+    "AnswererError",
     "AskAbstractsError",
     "EmbedderError",
     "IndexMissingError",
@@ -62,3 +64,7 @@ class SourceUnreadableError(SourceError):
 
 class SourceEmptyError(SourceError):
     """Nothing in the sources is an abstract."""
+
+
+class AnswererError(AskAbstractsError):
+    """The language model cannot be used: unknown, without its key or file, not reachable, or failing. Never holds a key."""

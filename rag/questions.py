@@ -5,11 +5,9 @@ Works on the words alone: no model, no index. Nothing a person can type raises a
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rag.citations import unescaped
 from rag.text import searchable
 from vectorstore.lexical import terms
 
@@ -73,34 +71,37 @@ def fault(question: Question) -> str:
     return ""
 
 
-_POINTS_BACK = re.compile(
-    r"\b(?:it|its|they|them|their|theirs|he|she|this|that|these|those|the (?:other|same|second|first|latter|former)(?: one)?"
-    r"|the (?:paper|method|approach|authors?|model|algorithm|framework|benchmark|technique|system|work))\b|^(?:and|but|so|what about|how about|why)\b",
-    re.IGNORECASE,
+_COURTESY = frozenset(
+    """thanks thank you very much many so a lot hi hello hey ok okay great good nice cool perfect fine well bye goodbye cheers that was all i
+    wanted to know helpful it is for your the help please no yes wow ciao got understood see done""".split()  # noqa: SIM905
 )
-_GOES_ON = re.compile(r"^(?:and|but|so) (?:on|in|for|with|at|against|over|under)\b", re.IGNORECASE)
-_NAMED_IN_ANSWER = re.compile(r"^\*\*((?:\\.|[^*\\\n]){1,200})\*\* \[1\]", re.MULTILINE)
-_FEW_TERMS = 3
-_LONGEST_ANSWER_READ = 20_000  # characters; the name stands in the first line
+_COURTESY_CORE = frozenset(
+    [
+        "thanks",
+        "thank",
+        "hi",
+        "hello",
+        "hey",
+        "ok",
+        "okay",
+        "great",
+        "nice",
+        "cool",
+        "perfect",
+        "bye",
+        "goodbye",
+        "cheers",
+        "wow",
+        "ciao",
+        "understood",
+    ]
+)
 
 
-def standalone(text: str, history: Sequence[tuple[str, str]]) -> str:
-    """`text` as a question that can be searched on its own; `history` holds earlier (question, answer) pairs, oldest first.
-
-    A question that points back ("how fast is it?", "and on ImageNet?") is led by the paper that the last answer named first, or
-    by the last question that did not point back itself. Any other question is left alone.
-    """
-    question = read_question(text)
-    is_whole = bool(question.names) and not _GOES_ON.search(question.searched)
-    is_short = len(set(question.terms)) < _FEW_TERMS and not fault(question)
-    if not history or is_whole or not (is_short or _POINTS_BACK.search(question.searched)):
-        return question.searched
-    named = _NAMED_IN_ANSWER.search(history[-1][1][:_LONGEST_ANSWER_READ])
-    if named:
-        return f"{unescaped(named[1])}: {question.searched}"
-    earlier = [read_question(asked) for asked, _ in reversed(history)]
-    subject = next((one for one in earlier if one.names or not _POINTS_BACK.search(one.searched)), earlier[0])
-    return f"{subject.searched} {question.searched}"
+def is_courtesy(text: str) -> bool:
+    """Whether `text` greets, thanks or agrees, and asks nothing."""
+    words = re.findall(r"\w+", text[:200].casefold())
+    return bool(words) and _COURTESY.issuperset(words) and not _COURTESY_CORE.isdisjoint(words) and len(text) < 200
 
 
 def _is_repeated(word: str) -> bool:

@@ -2,16 +2,19 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Self
 
 import platformdirs
 
+from rag.answering.specs import parse_spec
 from rag.errors import SettingsError
 from vectorstore.embedder import DEFAULT_MODEL
 
 PREFIX = "ASKABSTRACTS_"
+KEY_OF_SERVER = PREFIX + "API_KEY"
+"""The environment variable with the key of an OpenAI-compatible server. Keys are no settings: they are never stored or shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +45,27 @@ class Settings:
     device: str = "cpu"
     """Where the embedder runs: "cpu", "cuda", "cuda:1", "mps"."""
 
-    llm: str = "quotes"
-    """Who answers. "quotes": exact sentences, no language model; the only answerer of this version."""
+    llm: str | object = field(default="quotes", repr=False)  # an object may show its key
+    """Who answers. "quotes": exact sentences, no language model. "local", "local:FILE.gguf", "ollama:NAME", "openai:NAME",
+    "anthropic:NAME", "NAME@http://host:port/v1" (any OpenAI-compatible server), or any LlamaIndex LLM object."""
+
+    unsupported: str = "drop"
+    """What happens to a model's sentences that the abstracts do not support: "drop", or "show" them struck and labelled."""
+
+    llm_timeout_seconds: float = 120.0
+    """How long a model may take for one answer (1..3600 s), before the quotes answer in its place."""
+
+    llm_window_tokens: int = 8192
+    """Tokens that question, evidence and answer may fill together (1024..2000000), where the model's server does not say it."""
+
+    llm_evidence_tokens: int = 2000
+    """Tokens of abstracts shown to a model (100..1000000); the packaged model gets fewer. Lower it on a slow machine."""
+
+    llm_answer_tokens: int = 400
+    """Tokens that a model may write (16..8192)."""
 
     max_papers: int = 3
-    """Papers quoted in one answer at most (1..10)."""
+    """Papers quoted in one answer, or shown to a model, at most (1..10)."""
 
     max_quotes: int = 4
     """Sentences quoted in one answer at most (1..20)."""
@@ -55,7 +74,7 @@ class Settings:
     """How long to wait for another process that is indexing (0..86400 s) before giving up with a clear message."""
 
     def __post_init__(self) -> None:
-        for name in ("embedder", "query_prefix", "passage_prefix", "device", "llm"):
+        for name in ("embedder", "query_prefix", "passage_prefix", "device", "unsupported"):
             if not isinstance(getattr(self, name), str):
                 raise SettingsError(f"{name} is {getattr(self, name)!r}; it must be text.")
         self._check_paths()
@@ -68,8 +87,14 @@ class Settings:
                 raise SettingsError(f"{name} is {value!r}; it must be a number from {low} to {high}.")
         if "://" in self.store:
             raise SettingsError(f"store is {self.store!r}; this version keeps its index in a folder. Give a folder's path.")
-        if self.llm != "quotes":
-            raise SettingsError(f"llm is {self.llm!r}; this version answers with 'quotes' only. Leave the setting out.")
+        if self.unsupported not in ("drop", "show"):
+            raise SettingsError(f"unsupported is {self.unsupported!r}; it must be 'drop' or 'show'.")
+        if isinstance(self.llm, str):
+            parse_spec(self.llm)
+        elif not hasattr(self.llm, "stream_chat"):
+            raise SettingsError(
+                f"llm is {self.llm!r}; give a text such as 'quotes' or 'ollama:qwen3:4b', or a LlamaIndex LLM object."
+            )
         if not self.embedder.strip():
             raise SettingsError(f"embedder is empty. Leave the setting out for {DEFAULT_MODEL}, or name a model or its folder.")
 
@@ -96,10 +121,10 @@ class Settings:
         An unknown variable with the prefix is refused, so that a misspelled one is not silently ignored.
         """
         environment = os.environ if environment is None else environment
-        kinds = {field.name: field.type for field in fields(cls)}
+        kinds = {one.name: one.type for one in fields(cls)}
         values: dict[str, object] = {}
         for variable, text in environment.items():
-            if not variable.startswith(PREFIX) or not text:
+            if not variable.startswith(PREFIX) or not text or variable == KEY_OF_SERVER:
                 continue
             name = variable.removeprefix(PREFIX).lower()
             if name not in kinds:
@@ -112,6 +137,10 @@ class Settings:
 _BOUNDS = (
     ("window_tokens", 16, 8192),
     ("batch_size", 1, 1024),
+    ("llm_timeout_seconds", 1, 3600),
+    ("llm_window_tokens", 1024, 2_000_000),
+    ("llm_evidence_tokens", 100, 1_000_000),
+    ("llm_answer_tokens", 16, 8192),
     ("max_papers", 1, 10),
     ("max_quotes", 1, 20),
     ("lock_timeout_seconds", 0, 86400),
@@ -127,6 +156,11 @@ def _parsed(variable: str, text: str, kind: object) -> object:
     except ValueError:
         raise SettingsError(f"{variable} is {text!r}; it must be a number.") from None
     return tuple(part for part in text.split(os.pathsep) if part) if kind == tuple[str, ...] else text
+
+
+def api_key(variable: str) -> str:
+    """The key in an environment variable; empty when there is none."""
+    return os.environ.get(variable, "").strip()
 
 
 def checkout() -> Path | None:

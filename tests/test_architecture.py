@@ -29,9 +29,14 @@ HOMES = {
     "ir_measures": ("eval",),
     "sentencex": ("rag.text",),
     "platformdirs": ("rag.settings",),
-    "llama_index": ("rag.retrieval",),
-    "sklearn": ("eval",),
+    "llama_index": ("rag.retrieval", "rag.answering.models", "eval.judge"),
+    "ollama": ("rag.answering.models",),
+    "httpx": ("rag.answering",),
+    "xllamacpp": ("rag.answering.local_server",),
+    "argon2": ("rag.web",),
+    "sklearn": ("eval", "rag.overview"),
     "scipy": ("eval",),
+    "py3langid": ("rag.languages",),
 }
 # The benchmarks run the stack's own quick start beside the program, so they use these directly.
 BASELINES = ("eval.bench", "eval.bench_retrieval")

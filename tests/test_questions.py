@@ -2,16 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.citations import QuotedPaper, quoting_answer
-from rag.papers import Paper
-from rag.questions import LONGEST_QUESTION, fault, read_question, standalone
-from rag.text import Span
-
-
-def answer_quoting(*titles: str) -> str:
-    papers = [Paper(id=title, title=title, abstract="A quote.") for title in titles]
-    return quoting_answer([QuotedPaper(paper, [Span(0, 8)]) for paper in papers])[0]
-
+from rag.questions import LONGEST_QUESTION, fault, is_courtesy, read_question
 
 # --- faults -----------------------------------------------------------------------------------------------------------
 
@@ -85,7 +76,6 @@ def test_any_text_can_be_read(text: str) -> None:
     question = read_question(text)
     assert question.text == text
     assert isinstance(fault(question), str)
-    assert question.searched in standalone(text, [(text, answer_quoting("Zebra")), (text, text)])
 
 
 def test_what_is_searched_can_be_encoded() -> None:
@@ -127,76 +117,13 @@ def test_cues_tell_what_kind_of_sentence_is_asked_for(text: str, cue: str) -> No
     assert cue in read_question(text).cues
 
 
-# --- questions that point back ----------------------------------------------------------------------------------------
-
-KIVI = [("Which method quantizes the cache?", answer_quoting("KIVI", "Zebra"))]
-
-
 @pytest.mark.parametrize(
-    "text",
-    [
-        "how fast is it?",
-        "Is its code available anywhere on the web?",
-        "What does the paper say about larger batch sizes?",
-        "the second one?",
-        "code?",
-        "And the accuracy on long sequences of tokens?",
-        "what about larger batch sizes in practice",
-    ],
+    "text", ["thanks!", "Thank you very much", "ok, great", "Hello!", "Great, thank you very much, that was all I wanted to know"]
 )
-def test_question_that_points_back_is_led_by_the_paper_named_first(text: str) -> None:
-    assert standalone(text, KIVI) == f"KIVI: {text}"
+def test_courtesy_asks_nothing(text: str) -> None:
+    assert is_courtesy(text)
 
 
-def test_name_in_a_question_that_points_back_does_not_hide_what_it_points_to() -> None:
-    assert standalone("and on ImageNet?", KIVI) == "KIVI: and on ImageNet?"
-
-
-@pytest.mark.parametrize(
-    "text", ["Which papers study clustering of large graphs?", "What is MathScale?", "How does TURTLE label data?"]
-)
-def test_question_of_its_own_is_left_alone(text: str) -> None:
-    assert standalone(text, KIVI) == text
-
-
-@pytest.mark.parametrize("text", ["", "???", "what is the", "aaaaaaa"])
-def test_faulty_question_is_left_alone(text: str) -> None:
-    assert standalone(text, KIVI) == text
-
-
-def test_first_question_is_left_alone() -> None:
-    assert standalone(" how fast  is it? ", []) == "how fast is it?"
-
-
-def test_last_answer_counts_not_an_earlier_one() -> None:
-    history = [*KIVI, ("What is Zebra?", answer_quoting("Zebra"))]
-    assert standalone("how fast is it?", history) == "Zebra: how fast is it?"
-
-
-def test_without_a_named_paper_the_last_question_of_its_own_leads() -> None:
-    history = [("Which papers study graph clustering methods?", "Nothing found."), ("and how fast is that?", "Nothing found.")]
-    assert standalone("is it new?", history) == "Which papers study graph clustering methods? is it new?"
-
-
-def test_history_that_only_points_back_leads_with_its_last_question() -> None:
-    assert standalone("is it new?", [("how fast is it?", "Nothing found.")]) == "how fast is it? is it new?"
-
-
-@pytest.mark.parametrize(
-    "title",
-    [
-        "MM-Vet",
-        "Cache Merging (CaM)",
-        "A*B **C** [1] $x$",
-        "C++ & <b>",
-        pytest.param("llm_uncertainty"),
-    ],
-)
-def test_leading_title_is_shown_as_it_was(title: str) -> None:
-    assert standalone("how fast is it?", [("?", answer_quoting(title))]) == f"{title}: how fast is it?"
-
-
-def test_bold_text_inside_a_quote_leads_nothing() -> None:
-    paper = Paper(id="1", title="Zebra", abstract="**Okapi** [1] wins.")
-    text, _ = quoting_answer([QuotedPaper(paper, [Span(0, 19)])])
-    assert standalone("how fast is it?", [("?", text)]) == "Zebra: how fast is it?"
+@pytest.mark.parametrize("text", ["", "why?", "thanks, and on ImageNet?", "is it fast", "ok so how fast is it?", "the help"])
+def test_a_question_is_no_courtesy(text: str) -> None:
+    assert not is_courtesy(text)

@@ -1,16 +1,22 @@
-"""Whether to answer at all. Unanswerable questions from the field score almost like answerable ones, so the score of the best
-paper decides only what is far away; what is near is decided by how far the evidence covers what was asked.
+"""Which of four honest answers a question gets. Unanswerable questions from the field score almost like answerable ones, so the
+score of the best paper decides only what is far away; what is near is decided by how far the evidence covers what was asked.
 
-Two logistic gates, fitted by `python -m eval.fit`: a question must pass both.
+Logistic gates, fitted by `python -m eval.fit`, are asked in turn: is the question of this field, does the paper contradict what it
+assumes, does the paper hold the detail, and if not, is it the paper that was meant.
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.answering.alignment import align
+from rag.answering.asked import ASKED_FEATURES, asked_features
 from rag.answering.evidence import Evidence, has_number, terms_of
+from rag.answering.premise import PREMISE_FEATURES, Contradiction, contradictions, premise_features
 from rag.coefficients import Coefficients
 from rag.index import PaperIndex
 from rag.questions import Question
@@ -18,32 +24,80 @@ from rag.search import PAPER_FEATURES, Candidate
 from vectorstore.encoded import EncodedQuery
 from vectorstore.lexical import stem
 
-GATE_FEATURES = (
+COVERAGE_FEATURES = (
     "linear", "abstract", "best_sentence", "coverage", "sentence_coverage", "evidence_coverage", "unknown", "missing_names", "rarest_missing_name",
     "words", "least_words", "evidence_words", "one_sentence_words", "least_evidence_words", "quarter_words", "number_gap",
 )  # fmt: skip
-
+GATE_FEATURES = COVERAGE_FEATURES + ASKED_FEATURES
+STEPS = "_steps"
+"""Behind a gate's name: the table of its steps, keyed by feature and threshold as "least_words>0.41"."""
 
 _COMPARED = 3  # papers
 
 
-def is_answerable(
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What kind of answer is honest, and the sentences to cite with it.
+
+    "answered": those that answer. "silent": the paper asked about is here, the nearest of its sentences does not state the detail.
+    "premise": those that contradict what the question assumes. "not_found": none.
+    """
+
+    status: Literal["answered", "silent", "premise", "not_found"]
+    evidence: tuple[Evidence, ...] = ()
+
+
+def judge(
     question: Question,
     query: EncodedQuery,
     ranked: Sequence[Candidate],
     evidence: Sequence[Evidence],
     index: PaperIndex,
     coefficients: Coefficients,
-) -> bool:
-    """Whether the collection seems to hold the answer."""
+) -> Verdict:
+    """Which of the four honest answers `question` gets, given its best papers and the chosen evidence."""
     if not ranked or not evidence:
-        return False
+        return Verdict("not_found")
     features = gate_features(question, query, ranked, evidence, index)
     suffix = "" if len(query.words) else "_without_words"
-    return all(
-        float(features @ coefficients.weights(gate + suffix, GATE_FEATURES)) + coefficients.constant(gate + suffix, "bias") >= 0
-        for gate in ("field_gate", "detail_gate")
-    )
+    if gate_score("field_gate" + suffix, features, GATE_FEATURES, coefficients) < 0:
+        return Verdict("not_found")
+    best = ranked[0]
+    found, assumed = read_premise(question, query, best, index)
+    if found and gate_score("premise_gate", assumed, PREMISE_FEATURES, coefficients) >= 0:
+        return Verdict("premise", (_contradicting(found, best, evidence, index),))
+    if gate_score("detail_gate" + suffix, features, GATE_FEATURES, coefficients) >= 0:
+        return Verdict("answered", tuple(evidence))
+    if gate_score("silent_gate" + suffix, features, GATE_FEATURES, coefficients) >= 0:
+        return Verdict("silent", (next((one for one in evidence if one.row == best.row), evidence[0]),))
+    return Verdict("not_found")
+
+
+def gate_score(gate: str, features: NDArray[np.float64], names: tuple[str, ...], coefficients: Coefficients) -> float:
+    """The log-odds that `gate` gives `features` (names,), less what it asks for: linear, plus steps where the gate has any."""
+    score = float(features @ coefficients.weights(gate, names)) + coefficients.constant(gate, "bias")
+    values = dict(zip(names, features.tolist(), strict=True))
+    for step, height in coefficients.table.get(gate + STEPS, {}).items():
+        name, threshold = step.split(">")
+        score += height * (values[name] > float(threshold))
+    return score
+
+
+def read_premise(
+    question: Question, query: EncodedQuery, best: Candidate, index: PaperIndex
+) -> tuple[list[Contradiction], NDArray[np.float64]]:
+    """What the sentences of the best paper contradict, and the features (`PREMISE_FEATURES`,) made of it."""
+    alignment = align(query, best, index)
+    found = contradictions(question, alignment, best, index)
+    return found, premise_features(question, alignment, found)
+
+
+def _contradicting(found: Sequence[Contradiction], best: Candidate, evidence: Sequence[Evidence], index: PaperIndex) -> Evidence:
+    """The sentence of the best paper that contradicts most."""
+    number = max(range(len(found)), key=lambda place: found[place].strength)
+    span = index.spans[best.row][number]
+    chosen = (one for one in evidence if (one.row, one.number) == (best.row, number))
+    return next(chosen, Evidence(best.row, number, span.start, span.end, best.share / len(found)))
 
 
 def gate_features(
@@ -75,6 +129,7 @@ def gate_features(
             sum(missing) / 5,
             max(missing, default=0.0) / 5,
             *words,
+            *asked_features(question, align(query, best, index), best, index),
         ]
     )
 

@@ -1,0 +1,150 @@
+"""The parts of an answer put together: quotes or a model's verified sentences, the status, and what the program itself says."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rag.answer import Answer
+from rag.answering.abstention import Verdict, judge
+from rag.answering.evidence import PAPERS_READ, choose
+from rag.answering.llm import make_prompt
+from rag.answering.model_answer import Written, write_answer
+from rag.answering.models import LanguageModel
+from rag.answering.quotes import answer_with_quotes
+from rag.answering.replies import ModelFailedError, StoppedError
+from rag.coefficients import Coefficients
+from rag.index import PaperIndex
+from rag.planning import Plan
+from rag.questions import LONGEST_QUESTION, Question
+from rag.search import Candidate, Hit
+from rag.settings import Settings
+from rag.verification import Verifier
+from vectorstore.embedder import Embedder
+from vectorstore.encoded import EncodedQuery
+
+_NEAREST_NAMED = 3
+_SAID = {
+    "silent": "The collection holds this paper, but its abstract does not state what was asked. The paper itself may. Nearest is:",
+    "premise": "The question assumes something that the abstract contradicts. The abstract says:",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A search that is done: what was planned, what was found, and the verdict on it."""
+
+    plan: Plan
+    candidates: Sequence[Candidate]
+    verdict: Verdict
+    index: PaperIndex
+
+
+def judged(
+    plan: Plan, query: EncodedQuery, found: Sequence[Candidate], index: PaperIndex, settings: Settings, coefficients: Coefficients
+) -> Found:
+    """Chooses the evidence among the found papers and judges whether it answers."""
+    evidence = choose(
+        plan.question,
+        query,
+        found[:PAPERS_READ],
+        index,
+        coefficients,
+        max_quotes=settings.max_quotes,
+        max_papers=settings.max_papers,
+    )
+    return Found(plan, found, judge(plan.question, query, found, evidence, index, coefficients), index)
+
+
+def quoted(empty: Answer, found: Found) -> Answer:
+    """The answer in exact quotes, or the refusal."""
+    verdict, index = found.verdict, found.index
+    notices = list(found.plan.notices)
+    if len(empty.question) > LONGEST_QUESTION:
+        notices.append(f"Only the first {LONGEST_QUESTION} characters of the question were searched.")
+    if verdict.status == "not_found":
+        notices += _refusal(empty.hits, len(index.papers), found.plan.question)
+        return replace(empty, status="not_found", notices=tuple(notices))
+    if verdict.status in _SAID:
+        notices.append(_SAID[verdict.status])
+    text, citations = answer_with_quotes(found.plan.question, verdict.evidence, index)
+    return replace(empty, status=verdict.status, text=text, citations=citations, notices=tuple(notices))
+
+
+def modelled(
+    quotes: Answer,
+    found: Found,
+    model: LanguageModel,
+    settings: Settings,
+    embedder: Embedder,
+    coefficients: Coefficients,
+    stopped: threading.Event | None,
+) -> Iterator[Answer]:
+    """What `model` makes of the evidence, in snapshots; the last is final. `quotes` stand until its first verified sentence, and in
+    its place when it fails, is stopped, or writes nothing that is supported."""
+    try:
+        prompt = make_prompt(
+            found.plan.standalone, found.verdict.evidence, found.candidates, found.index, model,
+            max_papers=settings.max_papers, language="English",
+        )  # fmt: skip
+        verifier = Verifier(prompt.shown, found.index, embedder, coefficients)
+        for written in write_answer(
+            prompt, model, verifier, language=found.plan.language, show_unsupported=settings.unsupported == "show",
+            timeout_seconds=settings.llm_timeout_seconds, stopped=stopped,
+        ):  # fmt: skip
+            if written.is_final:
+                yield _finished(quotes, written, len(prompt.shown), found, model)
+            else:
+                yield _growing(quotes, written, model)
+    except ModelFailedError as failure:
+        yield _finished(quotes, Written(failure=str(failure)), 0, found, model)
+    except StoppedError:
+        yield replace(quotes, notices=(*quotes.notices, f"{model.name} was stopped; these are the quotes."))
+
+
+def _growing(quotes: Answer, written: Written, model: LanguageModel) -> Answer:
+    if not written.citations:
+        return replace(quotes, is_final=False, draft=written.draft)
+    return replace(
+        quotes,
+        status="answered",
+        text=written.text,
+        citations=written.citations,
+        model=model.name,
+        is_final=False,
+        draft=written.draft,
+    )
+
+
+def _finished(quotes: Answer, written: Written, shown: int, found: Found, model: LanguageModel) -> Answer:
+    notices = list(found.plan.notices)
+    if written.failure:
+        return replace(quotes, notices=(*quotes.notices, f"{written.failure} These are the quotes chosen without it."))
+    told = f"{model.name} was shown {shown} of the {len(found.index.papers)} papers."
+    if written.is_not_stated:
+        status = quotes.status if quotes.status == "premise" else "silent"
+        said = quotes.notices if quotes.status in _SAID else (*quotes.notices, _SAID["silent"])
+        return replace(quotes, status=status, notices=(*said, f"{told} It found no answer in them."))
+    if written.dropped:
+        sentences = "sentence" if written.dropped == 1 else "sentences"
+        told += f" {written.dropped} {sentences} it wrote the abstracts do not support; nothing rests on them."
+    is_premise = written.is_wrong_premise or quotes.status == "premise"
+    if is_premise:
+        notices.append(_SAID["premise"])
+    return replace(
+        quotes,
+        status="premise" if is_premise else "answered",
+        text=written.text,
+        citations=written.citations,
+        notices=(*notices, told),
+        model=model.name,
+    )
+
+
+def _refusal(hits: Sequence[Hit], papers: int, question: Question) -> list[str]:
+    searched = f"None of the {papers} abstracts seems to answer this. Searched for: “{question.searched}”."
+    nearest = "; ".join(hit.paper.title for hit in hits[:_NEAREST_NAMED])
+    return (
+        [searched, f"The nearest papers: {nearest}. Name a method, a task or a number that the abstract would mention."]
+        if nearest
+        else [searched]
+    )

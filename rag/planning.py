@@ -1,0 +1,64 @@
+"""A question as it was typed to what is searched: a follow-up put into words, a question in another language put into English.
+
+A model does both where there is one that can; its result is checked, and rules stand behind it.
+"""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rag.answering.models import LanguageModel
+from rag.answering.rewriting import rewrite, translate
+from rag.conversation import standalone
+from rag.index import PaperIndex
+from rag.languages import ENGLISH, language_notice, language_of, nameable
+from rag.questions import Question, fault, is_courtesy, read_question
+
+_COURTESY = "You are welcome. Ask about the papers whenever you like."
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is searched. `standalone` is the question in words that need no conversation; `language` is that of the person.
+
+    `excluded_titles` are papers not to be found again ("who else does this?"). `refusal` says why nothing is searched, if so.
+    """
+
+    standalone: str
+    question: Question
+    language: str = ENGLISH
+    notices: tuple[str, ...] = ()
+    excluded_titles: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+def make_plan(
+    text: str,
+    history: Sequence[tuple[str, str]],
+    index: PaperIndex,
+    model: LanguageModel | None,
+    *,
+    embedder: str,
+    stopped: threading.Event | None = None,
+) -> Plan:
+    """Plans the search for `text` after `history`, oldest turn first; `embedder` is the name of the model that will encode it."""
+    if is_courtesy(text):
+        return Plan(text, read_question(text), refusal=_COURTESY)
+    alone = standalone(text, history, index)
+    if reason := fault(read_question(alone.question)):
+        return Plan(alone.question, read_question(alone.question), refusal=reason)
+    asked, is_able = alone.question, model is not None and not model.is_small
+    if model is not None and is_able and asked != read_question(text).searched:
+        asked = rewrite(text, history, model, stopped=stopped) or asked
+    language = language_of(text, index.lexical)
+    if language == ENGLISH or "multilingual" in embedder.casefold():
+        return Plan(asked, read_question(asked), language, excluded_titles=alone.excluded_titles)
+    if model is not None and is_able:
+        translated = translate([asked], ENGLISH, model, stopped=stopped)[0]
+        if translated != asked:
+            return Plan(translated, read_question(translated), language, excluded_titles=alone.excluded_titles)
+    kept = nameable(text, index.lexical)
+    notice = language_notice(language, is_searched=bool(kept))
+    question = read_question(kept)
+    refusal = notice if fault(question) else ""
+    return Plan(asked, question, language, () if refusal else (notice,), alone.excluded_titles, refusal)
