@@ -19,14 +19,18 @@ from rich.progress import Progress, TaskID
 from eval.beir import beir_table, run_beir
 from eval.cases import print_cases
 from eval.compare import BASELINE, compare, save_baseline
+from eval.judge import judge_rows, judge_table, make_judge
 from eval.questions import DEVELOPMENT, FOLDER, HELD_OUT, LabelledQuestion, QuestionSetError, load_questions
 from eval.report import write_report
 from eval.rows import read_rows
 from eval.run import ROWS, Run, run_questions
 from eval.table import table
+from rag.answering.specs import QUOTES
 from rag.assistant import Assistant, make_embedder
 from rag.errors import AskAbstractsError, SettingsError
 from rag.settings import Settings
+
+_SAMPLE = 5  # questions of each type when a model answers, which takes seconds each
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,8 +46,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m eval", description="Ask the labelled questions and judge the answers.")
     parser.add_argument("--heldout", action="store_true", help="the held-out questions, which nothing was fitted on")
+    parser.add_argument(
+        "--questions", type=Path, metavar="FILE", help="another set, for example eval/unseen.jsonl or eval/dialogues.jsonl"
+    )
+    parser.add_argument("--judge", metavar="SPEC", help="a language model that judges the answers too; its agreement is printed")
     parser.add_argument("--types", help="only these types, parted by commas (fact,paraphrase,…)")
-    parser.add_argument("--limit", type=int, help="only the first N questions of each type")
+    parser.add_argument(
+        "--limit", type=int, help=f"only the first N questions of each type (default: all; {_SAMPLE} when a model answers)"
+    )
     parser.add_argument(
         "--llm", action="append", default=[], metavar="SPEC", help="who answers; repeat it for several side by side"
     )
@@ -79,16 +89,24 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> int:
     folder = options.out or FOLDER / "reports" / time.strftime("%Y%m%d-%H%M%S")
     configurations = _configurations(options)
+    limit = options.limit or (_SAMPLE if any(one.llm != QUOTES for one in configurations.values()) else None)
+    judge = make_judge(options.judge, Settings.from_env()) if options.judge else None
     runs: list[Run] = []
     with Progress(console=Console(stderr=True), transient=True) as bar:
         for name, settings in configurations.items():
             assistant = Assistant.open(settings)
-            questions = _chosen(load_questions(HELD_OUT if options.heldout else DEVELOPMENT, assistant.papers), options)
+            path = options.questions or (HELD_OUT if options.heldout else DEVELOPMENT)
+            questions = _chosen(load_questions(path, assistant.papers), options, limit)
             task = bar.add_task(name, total=len(questions))
             place = folder / re.sub(r"[^\w.=,-]", "_", name) if len(configurations) > 1 else folder
             runs.append(run_questions(assistant, questions, place, name=name, progress=partial(_advance, bar, task)))
     write_report(folder / "report.html", runs, questions, assistant.papers)
     sys.stdout.write(table(runs))
+    if judge is not None:
+        for run in runs:
+            verdicts = judge_rows(run.rows, questions, judge)
+            answerer = run.rows[0].model if run.rows else run.name
+            sys.stdout.write(judge_table(run.rows, verdicts, judge=judge.name, answerer=answerer))
     sys.stdout.write(f"Report: {folder / 'report.html'}\n")
     return 0
 
@@ -128,7 +146,8 @@ def _compare(options: argparse.Namespace) -> int:
 
 def _configurations(options: argparse.Namespace) -> dict[str, Settings]:
     base = replace(Settings.from_env(), **_values(options.set))  # type: ignore[arg-type]  # checked by Settings
-    named = {spec: replace(base, llm=spec) for spec in options.llm} or {base.llm: base}
+    # What a model wrote without support is shown, so that it can be counted.
+    named = {spec: replace(base, llm=spec, unsupported="show") for spec in options.llm} or {str(base.llm): base}
     for also in options.also:
         named[also] = replace(base, **_values(also.split(",")))  # type: ignore[arg-type]  # checked by Settings
     return named
@@ -146,7 +165,7 @@ def _values(pairs: Sequence[str]) -> dict[str, object]:
     return values
 
 
-def _chosen(questions: Sequence[LabelledQuestion], options: argparse.Namespace) -> list[LabelledQuestion]:
+def _chosen(questions: Sequence[LabelledQuestion], options: argparse.Namespace, limit: int | None) -> list[LabelledQuestion]:
     types = set(options.types.split(",")) if options.types else {question.type for question in questions}
     unknown = types - {question.type for question in questions}
     if unknown:
@@ -155,7 +174,7 @@ def _chosen(questions: Sequence[LabelledQuestion], options: argparse.Namespace) 
     chosen = []
     for question in questions:
         seen[question.type] = seen.get(question.type, 0) + 1
-        if question.type in types and (options.limit is None or seen[question.type] <= options.limit):
+        if question.type in types and (limit is None or seen[question.type] <= limit):
             chosen.append(question)
     return chosen
 

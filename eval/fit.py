@@ -2,9 +2,10 @@
 
     python -m eval.fit            cross-validated figures (by paper), then coefficients from all questions
     python -m eval.fit --check    figures only; nothing is written
+    python -m eval.fit --gates    the same figures, then the gates alone; ranking and quoting stay as they are in the file
 
 The held-out questions are never read here. Models: a conditional logit over papers, one over the sentences of the right
-paper, and two logistic gates whose thresholds allow a given share of false refusals.
+paper, and the gates of abstention (`fit_gates`). Tables of other models in the file are kept.
 """
 
 import argparse
@@ -17,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
+from eval.fit_gates import GateRows, fit_gates
 from eval.questions import DEVELOPMENT, LabelledQuestion, load_questions
-from rag.answering.abstention import GATE_FEATURES, gate_features, is_answerable
+from rag.answering.abstention import gate_features, judge, read_premise
+from rag.answering.asked import ASKED_FEATURES
 from rag.answering.evidence import SENTENCE_FEATURES, Evidence, choose, sentence_features
 from rag.assistant import Assistant
 from rag.coefficients import PATH, Coefficients
@@ -32,7 +33,6 @@ from rag.settings import Settings
 from vectorstore.encoded import EncodedQuery
 
 FOLDS = 8
-FALSE_REFUSALS = {"field_gate": 0.005, "detail_gate": 0.018}
 LEAST_SHARE_OF_BEST = 0.05  # a quote less probable than this share of the best one adds next to nothing (see eval/LOG.md)
 _LOOKUPS = {"fact", "paraphrase", "about", "noisy"}
 _ANSWERABLE = _LOOKUPS | {"multi", "language"}
@@ -48,7 +48,6 @@ _WORD_FEATURES = {
     "number_gap",
     "word_share",
 }
-_FIELD_FEATURES = ("linear",)
 _UNFITTED = Coefficients({"papers": {}, "papers_without_words": {}})
 
 Array = NDArray[np.float64]
@@ -135,31 +134,19 @@ def _evidence_sentences(label: LabelledQuestion, row: int, index: PaperIndex) ->
     return right
 
 
-def fit_gates(examples: Sequence[Example], index: PaperIndex, coefficients: Coefficients) -> Table:
-    """Both gates, from the features that the fitted ranking and quoting give."""
-    rows = [example for example in examples if example.label.type in _GATED | {"near_miss", "absent", "out_of_domain"}]
-    features = np.stack([_gate_row(example, index, coefficients) for example in rows])
-    is_answerable = np.array([example.label.status == "answered" for example in rows])
-    is_lookup = np.array([example.label.type in _LOOKUPS for example in rows])
-    is_far = np.array([example.label.type == "out_of_domain" for example in rows])
-    fitted: Table = {}
-    for suffix, left_out in (("", set()), ("_without_words", _WORD_FEATURES)):
-        for gate, negative, names in (
-            ("field_gate", is_far, _FIELD_FEATURES),
-            ("detail_gate", ~is_answerable & ~is_far, GATE_FEATURES),
-        ):
-            used = [GATE_FEATURES.index(name) for name in names if name not in left_out]
-            kept = is_answerable | negative
-            model = make_pipeline(StandardScaler(), LogisticRegression(C=0.3, class_weight="balanced"))
-            model.fit(features[kept][:, used], is_answerable[kept])
-            slopes = model[-1].coef_[0] / model[0].scale_
-            scores = features[:, used] @ slopes
-            threshold = float(np.quantile(scores[is_lookup], FALSE_REFUSALS[gate]))
-            fitted[gate + suffix] = {
-                GATE_FEATURES[place]: round(float(slope), 4) for place, slope in zip(used, slopes, strict=True)
-            }
-            fitted[gate + suffix]["bias"] = round(-threshold, 4)
-    return fitted
+def fit_gates_on(examples: Sequence[Example], index: PaperIndex, coefficients: Coefficients) -> Table:
+    """All gates, from the features that the fitted ranking and quoting give."""
+    rows = [example for example in examples if example.label.type in _GATED | _UNANSWERABLE and example.found]
+    return fit_gates(
+        GateRows(
+            features=np.stack([_gate_row(example, index, coefficients) for example in rows]),
+            assumed=np.stack([read_premise(one.question, one.query, one.found[0], index)[1] for one in rows]),
+            status=np.array([example.label.status for example in rows]),
+            is_far=np.array([example.label.type == "out_of_domain" for example in rows]),
+            folds=np.array([example.fold for example in rows]),
+        ),
+        _WORD_FEATURES | set(ASKED_FEATURES),
+    )
 
 
 def _gate_row(example: Example, index: PaperIndex, coefficients: Coefficients) -> Array:
@@ -182,9 +169,12 @@ def _quotes(example: Example, index: PaperIndex, coefficients: Coefficients) -> 
 
 def fit_all(examples: Sequence[Example], index: PaperIndex) -> Coefficients:
     """Ranking and quoting from `examples`, then the gates on what those give."""
-    fitted = fit(examples, index)
-    first = Coefficients(fitted)
-    return Coefficients(fitted | fit_gates([reranked(example, index, first) for example in examples], index, first))
+    return fit_over(examples, index, Coefficients(fit(examples, index)))
+
+
+def fit_over(examples: Sequence[Example], index: PaperIndex, first: Coefficients) -> Coefficients:
+    """`first` with the gates on what its ranking and quoting give."""
+    return Coefficients({**first.table, **fit_gates_on([reranked(example, index, first) for example in examples], index, first)})
 
 
 def read_examples(assistant: Assistant, labels: Sequence[LabelledQuestion]) -> list[Example]:
@@ -224,21 +214,24 @@ def _judged(example: Example, index: PaperIndex, coefficients: Coefficients) -> 
     quotes = _quotes(example, index, coefficients)
     shown = [index.papers[one.row].abstract[one.start : one.end] for one in quotes]
     ranks = [place for place, one in enumerate(example.found, start=1) if index.papers[one.row].id in label.papers]
+    status = judge(example.question, example.query, example.found, quotes, index, coefficients).status
     return {
         "rank": ranks[0] if ranks else np.inf,
         "facts": float(all(any(fact in quote for quote in shown) for fact in label.key_facts)),
         "cited": float(any(index.papers[one.row].id in label.papers for one in quotes)),
         "quotes": len(quotes),
-        "answered": float(is_answerable(example.question, example.query, example.found, quotes, index, coefficients)),
+        "answered": float(status == "answered"),
+        "right status": float(status == label.status),
     }
 
 
 def _summary(rows: Sequence[tuple[Example, dict[str, float]]]) -> dict[str, float]:
-    def mean(value: Callable[[dict[str, float]], float], *types: str) -> float:
-        values = [value(row) for example, row in rows if example.label.type in types]
+    def mean(value: Callable[[dict[str, float]], float], *types: str, status: str = "") -> float:
+        values = [value(row) for example, row in rows if example.label.type in types and status in ("", example.label.status)]
         return float(np.mean(values)) if values else 0.0
 
     lookups = tuple(sorted(_LOOKUPS))
+    near = ("near_miss", "absent", "premise")
     figures = {
         "R@1": mean(lambda row: row["rank"] == 1, *lookups),
         "R@5": mean(lambda row: row["rank"] <= 5, *lookups),
@@ -247,14 +240,16 @@ def _summary(rows: Sequence[tuple[Example, dict[str, float]]]) -> dict[str, floa
         "quotes per answer": mean(lambda row: row["quotes"], *lookups),
         "false refusals": mean(lambda row: 1 - row["answered"], *lookups),
         "refused, out of domain": mean(lambda row: 1 - row["answered"], "out_of_domain"),
-        "refused, in domain": mean(lambda row: 1 - row["answered"], "near_miss", "absent"),
+        "refused, unanswerable in domain": mean(lambda row: 1 - row["answered"], *near),
     }
+    for status in ("silent", "not_found", "premise"):
+        figures[f"refused, {status} in domain"] = mean(lambda row: 1 - row["answered"], *near, status=status)
+        figures[f"right status, {status} in domain"] = mean(lambda row: row["right status"], *near, status=status)
     for type_ in lookups:
         figures[f"R@1 {type_}"] = mean(lambda row: row["rank"] == 1, type_)
         figures[f"all key facts shown {type_}"] = mean(lambda row: row["facts"], type_)
+    for type_ in (*lookups, "multi", "language"):
         figures[f"false refusals {type_}"] = mean(lambda row: 1 - row["answered"], type_)
-    for type_ in ("near_miss", "absent", "premise", "multi", "language"):
-        figures[f"refused {type_}"] = mean(lambda row: 1 - row["answered"], type_)
     return figures
 
 
@@ -264,6 +259,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m eval.fit", description="Fit rag/coefficients.json on the development questions."
     )
     parser.add_argument("--check", action="store_true", help="print cross-validated figures and write nothing")
+    parser.add_argument(
+        "--gates", action="store_true", help="fit the gates alone, over ranking and quoting as they are in the file"
+    )
     options = parser.parse_args(arguments)
     assistant = Assistant.open(Settings.from_env())
     labels = load_questions(DEVELOPMENT, assistant.papers)
@@ -271,8 +269,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     figures = cross_validated(examples, assistant.index)
     sys.stdout.write("".join(f"{name:38} {value:.3f}\n" for name, value in figures.items()))
     if not options.check:
-        fitted = fit_all(examples, assistant.index)
-        PATH.write_text(json.dumps(fitted.table, indent=1) + "\n", encoding="utf-8")
+        fitted = fit_over(examples, assistant.index, Coefficients.load()) if options.gates else fit_all(examples, assistant.index)
+        others = json.loads(PATH.read_text(encoding="utf-8"))  # tables that are fitted elsewhere stay as they are
+        PATH.write_text(json.dumps({**others, **fitted.table}, indent=1) + "\n", encoding="utf-8")
         sys.stdout.write(f"written: {PATH}\n")
     return 0
 

@@ -22,10 +22,17 @@ ANSWERS: Mapping[str, Callable[[Row], float]] = {
     "citation recall": lambda row: row.citation_recall,
     "exact": lambda row: row.exact,
     "sentences cited": lambda row: row.sentences_cited,
+    "verified recall": lambda row: row.verified_recall,
+    "support": lambda row: sum(row.supports) / len(row.supports) if row.supports else 0.0,
     "quotes": lambda row: row.quotes,
     "false refusals": lambda row: row.status != "answered",
 }
-_OF_GIVEN_ANSWERS = {"citation precision", "sentences cited"}  # means over questions that were answered at all
+_OF_GIVEN_ANSWERS = {
+    "citation precision",
+    "sentences cited",
+    "verified recall",
+    "support",
+}  # means over questions that were answered at all
 _RESAMPLES = 2000
 
 
@@ -65,6 +72,8 @@ def per_row(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
             values[row.id]["paper precision"] = len(set(row.cited) & set(row.gold)) / len(row.cited) if row.cited else 0.0
         if row.type == "dialogue" and row.is_answerable:
             values[row.id]["later-turn hit"] = row.cites_gold
+        if row.type == "dialogue" and row.cites_stale is not None:
+            values[row.id]["stale"] = row.cites_stale
     return values
 
 
@@ -82,11 +91,16 @@ def retrieval_values(
 
 
 def figures(rows: Sequence[Row]) -> dict[str, dict[str, Figure]]:
-    """Figures by group: all lookups, what the field but not the collection holds, what an abstract leaves out, then every type."""
+    """Figures by group: all lookups; what the field but not the collection holds; what an abstract leaves out; both of these with
+    false premises; then every type.
+    """
     values = per_row(rows)
     groups = {"lookups": [row for row in rows if row.type in LOOKUPS]}
     groups["in_domain"] = [row for row in rows if row.type in ("near_miss", "absent") and row.expected == "not_found"]
     groups["silent"] = [row for row in rows if row.expected == "silent"]
+    groups["unanswerable"] = [
+        row for row in rows if row.type in ("near_miss", "absent", "premise") and row.expected in ("silent", "not_found", "premise")
+    ]
     groups |= {type_: [row for row in rows if row.type == type_] for type_ in sorted({row.type for row in rows})}
     found: dict[str, dict[str, Figure]] = {}
     for group, members in groups.items():

@@ -34,14 +34,17 @@ class EvidenceRow(_Row):
 
 
 class TurnRow(_Row):
-    """An earlier turn of a dialogue."""
+    """An earlier turn of a dialogue; an empty answer stands for the program's own, so that a dialogue runs as it would in the chat."""
 
     question: str
-    answer: str
+    answer: str = ""
 
 
 class LabelledQuestion(_Row):
-    """A question, its right outcome, the papers that answer it, exact evidence, and the facts an answer must show."""
+    """A question, its right outcome, the papers that answer it, exact evidence, and the facts an answer must show.
+
+    `stale_papers` are those of a topic that a dialogue has left: citing one is a fault.
+    """
 
     id: Annotated[str, Field(min_length=1)]
     type: QuestionType
@@ -51,6 +54,7 @@ class LabelledQuestion(_Row):
     papers: tuple[str, ...]
     evidence: tuple[EvidenceRow, ...]
     key_facts: tuple[str, ...]
+    stale_papers: tuple[str, ...] = ()
     note: str = ""
 
 

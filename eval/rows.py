@@ -6,6 +6,7 @@ evidence that the cited quotes overlap.
 """
 
 import json
+import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -13,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from eval.questions import LabelledQuestion
-from rag.assistant import Answer, Assistant, Turn
-from rag.citations import Citation
+from rag.answer import Answer, Turn
+from rag.assistant import Assistant
+from rag.citations import UNSUPPORTED, Citation
 
 LOOKUPS = ("fact", "paraphrase", "about", "noisy")
+_STRUCK = re.compile(rf"~~(?:\\.|[^~\\])*~~ \*\({UNSUPPORTED}\)\*")
 _LEAST_OVERLAP = 0.5  # of the shorter of a quote and a labelled piece of evidence
 
 
@@ -25,7 +28,8 @@ class Row:
     """What happened to one question. Shares are 0..1; a question that crashed has zeros and says why in `error`.
 
     `ranking` are the ids of the hits, best first, and `cited` those of the cited papers in the order of their numbers.
-    `confidence` is the score of the best hit, by which the risk-coverage curve is drawn.
+    `cites_stale` is None where no topic was left. `sentences` counts those of the answer that rest on citations, `unsupported` a
+    model's that are shown struck. `confidence` is the score of the best hit, by which the risk-coverage curve is drawn.
     """
 
     id: str
@@ -38,6 +42,7 @@ class Row:
     cited: tuple[str, ...] = ()
     facts: float = 0.0
     cites_gold: float = 0.0
+    cites_stale: float | None = None
     citation_precision: float = 0.0
     citation_recall: float = 0.0
     exact: float = 0.0
@@ -45,6 +50,9 @@ class Row:
     quotes: int = 0
     confidence: float = 0.0
     supports: tuple[float, ...] = ()
+    sentences: int = 0
+    unsupported: int = 0
+    shown_quotes: tuple[str, ...] = ()
     seconds: float = 0.0
     stages: dict[str, float] = field(default_factory=dict)
     model: str = ""
@@ -58,6 +66,12 @@ class Row:
         return self.expected == "answered"
 
     @property
+    def verified_recall(self) -> float:
+        """The share of the answer's sentences that the verifier found supported."""
+        claims = self.sentences
+        return claims / (claims + self.unsupported) if claims + self.unsupported else 0.0
+
+    @property
     def is_refused(self) -> bool:
         """Whether the program did not answer. A crash is no refusal."""
         return self.status not in ("answered", "crashed")
@@ -68,7 +82,7 @@ def answer_row(question: LabelledQuestion, assistant: Assistant) -> Row:
     row = Row(question.id, question.type, question.question, question.status, question.papers)
     started = time.perf_counter()
     try:
-        answer = assistant.ask(question.question, [Turn(turn.question, turn.answer) for turn in question.history])
+        answer = assistant.ask(question.question, _history(question, assistant))
     except Exception as error:  # the evaluation goes on, and the row says what happened
         return replace(row, seconds=time.perf_counter() - started, error=f"{type(error).__name__}: {error}")
     return _judged(replace(row, seconds=time.perf_counter() - started), question, answer)
@@ -92,6 +106,14 @@ def read_rows(path: Path) -> list[Row]:
     return rows
 
 
+def _history(question: LabelledQuestion, assistant: Assistant) -> list[Turn]:
+    """The earlier turns; one without an answer is answered by the program, with the turns before it."""
+    history: list[Turn] = []
+    for turn in question.history:
+        history.append(Turn(turn.question, turn.answer or assistant.ask(turn.question, history).text))
+    return history
+
+
 def _judged(row: Row, question: LabelledQuestion, answer: Answer) -> Row:
     quotes = [citation.quote for citation in answer.citations]
     cited = tuple(dict.fromkeys(citation.paper.id for citation in answer.citations))
@@ -102,6 +124,7 @@ def _judged(row: Row, question: LabelledQuestion, answer: Answer) -> Row:
         cited=cited,
         facts=float(bool(quotes) and all(any(fact in quote for quote in quotes) for fact in question.key_facts)),
         cites_gold=float(any(paper in question.papers for paper in cited)),
+        cites_stale=float(any(paper in question.stale_papers for paper in cited)) if question.stale_papers else None,
         citation_precision=_share(citation.paper.id in question.papers for citation in answer.citations),
         citation_recall=_share(_is_covered(evidence.paper, evidence.quote, answer.citations) for evidence in question.evidence),
         exact=float(all(one.paper.abstract[one.start : one.end] == one.quote for one in answer.citations)),
@@ -109,6 +132,9 @@ def _judged(row: Row, question: LabelledQuestion, answer: Answer) -> Row:
         quotes=len(quotes),
         confidence=answer.hits[0].score if answer.hits else 0.0,
         supports=tuple(citation.support for citation in answer.citations),
+        sentences=len({citation.claim for citation in answer.citations}),
+        unsupported=len(_STRUCK.findall(answer.text)),
+        shown_quotes=tuple(dict.fromkeys(quotes)),
         stages=dict(answer.timings),
         model=answer.model,
         text=answer.text,
@@ -131,12 +157,12 @@ def _is_covered(paper: str, evidence: str, citations: Sequence[Citation]) -> boo
 
 
 def _sentences_cited(answer: Answer) -> float:
-    """The share of the answer's paragraphs that lie in the claim of a citation; the mark of a quotation is none of its words."""
-    paragraphs, place = [], 0
-    for paragraph in answer.text.split("\n\n"):
-        words = paragraph.removeprefix("> ")
-        end = place + len(paragraph)
-        paragraphs.append((end - len(words), end))
-        place = end + 2
-    claims = [citation.claim for citation in answer.citations]
-    return _share(any(start >= claim[0] and end <= claim[1] for claim in claims) for start, end in paragraphs if end > start)
+    """The share of the answer's pieces that lie in the claim of a citation; struck sentences and the mark of a quotation are none."""
+    claims = sorted({citation.claim for citation in answer.citations})
+    between, place = [], 0
+    for start, end in claims:
+        between.append(answer.text[place:start])
+        place = end
+    between.append(answer.text[place:])
+    uncited = [piece for text in between for piece in re.split(r"\n\n", _STRUCK.sub("", text)) if piece.strip(" >\n")]
+    return len(claims) / (len(claims) + len(uncited)) if claims else 0.0

@@ -6,8 +6,9 @@ from eval import metrics
 from eval.run import Run
 
 _SHOWN = (
-    *metrics.RETRIEVAL, "facts", "cited", "citation precision", "citation recall", "quotes", "false refusals", "exact", "sentences cited",
-    "paper recall", "paper precision", "later-turn hit", "refused", "right status",
+    *metrics.RETRIEVAL, "facts", "cited", "citation precision", "citation recall", "verified recall", "support", "quotes", "false refusals",
+    "exact", "sentences cited",
+    "paper recall", "paper precision", "later-turn hit", "stale", "refused", "right status",
 )  # fmt: skip
 
 

@@ -25,7 +25,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from rag import commands
 
         settings = Settings.from_env(
-            store=options.store, sources=tuple(options.paths) or None, embedder=options.embedder, device=options.device
+            store=options.store,
+            sources=tuple(options.paths) or None,
+            embedder=options.embedder,
+            device=options.device,
+            llm=options.llm,
+            unsupported=options.unsupported,
         )
         run = getattr(commands, options.command)
         code = EXIT_DONE if run(settings, options) else EXIT_NOT_ANSWERED
@@ -49,10 +54,16 @@ def _parser() -> argparse.ArgumentParser:
     shared.add_argument("--store", help="folder of the index (default: .askabstracts in a checkout, else the user's data folder)")
     shared.add_argument("--embedder", help="sentence-transformers model, name or folder (default: all-MiniLM-L6-v2)")
     shared.add_argument("--device", help="where the embedder runs: cpu, cuda, mps (default: cpu)")
+    shared.add_argument(
+        "--llm",
+        metavar="WHO",
+        help="who answers: quotes (default), local, local:FILE.gguf, ollama:NAME, openai:NAME, anthropic:NAME, NAME@URL",
+    )
     shared.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    shared.set_defaults(paths=[])
+    shared.set_defaults(paths=[], unsupported=None)
     parser = argparse.ArgumentParser(
-        prog="askabstracts", description="Ask a collection of paper abstracts; answers are exact, cited quotes."
+        prog="askabstracts",
+        description="Ask a collection of paper abstracts; every sentence of an answer rests on an exact, cited quote.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
 
@@ -66,6 +77,11 @@ def _parser() -> argparse.ArgumentParser:
 
     ask = commands.add_parser("ask", parents=[shared], help="answer a question")
     ask.add_argument("question")
+    ask.add_argument(
+        "--unsupported",
+        choices=("drop", "show"),
+        help="what happens to a model's sentences that the abstracts do not support (default: drop)",
+    )
     ask.add_argument("--json", action="store_true", help="print the answer as JSON")
 
     search = commands.add_parser("search", parents=[shared], help="list the papers nearest to a question")

@@ -13,7 +13,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from rag.assistant import Answer, Assistant, make_embedder
+from rag.answer import Answer
+from rag.answering.specs import QUOTES
+from rag.assistant import Assistant, make_embedder
+from rag.citations import unescaped
 from rag.index import PaperIndex
 from rag.indexing import IndexReport, build_index
 from rag.indexing import Progress as OnProgress
@@ -175,6 +178,8 @@ def _print_json(value: object) -> None:
 
 def _print_answer(answer: Answer) -> None:
     console = _Console()
+    if answer.model != QUOTES:
+        console.print(escape(_printable(unescaped(answer.text))))
     number = 0
     for citation in answer.citations:
         if citation.number != number:

@@ -101,3 +101,18 @@ def test_drafts_are_printed_in_the_schema_of_the_questions_but_refused_until_com
     drafts.write_text(printed, encoding="utf-8")
     with pytest.raises(QuestionSetError, match="needs papers and evidence"):
         load_questions(drafts, [])
+
+
+def test_a_follow_up_gives_the_question_it_stands_for(tmp_path: Path) -> None:
+    path = feedback(
+        tmp_path,
+        {"question": "And its speed?", "standalone_question": "What is the speed of Zebra?"},
+        {"question": "And its speed?", "standalone_question": "What is the speed of Okapi?"},
+    )
+    assert [draft["question"] for draft in cases(path)] == ["What is the speed of Zebra?", "What is the speed of Okapi?"]
+
+
+def test_an_expected_title_is_named_in_the_note_and_is_no_paper(tmp_path: Path) -> None:
+    (draft,) = cases(feedback(tmp_path, {"expected_title": "On Zebras"}, {"expected_title": "On Zebras"}))
+    assert draft["papers"] == []
+    assert str(draft["note"]).endswith("citing aaaa. Expected: On Zebras.")

@@ -67,7 +67,7 @@ def test_thumbs_down_become_drafts(tmp_path: Path, capsys: pytest.CaptureFixture
     ("arguments", "says"),
     [
         pytest.param(["--set", "nonsense=1"], "is no setting", id="unknown setting"),
-        pytest.param(["--llm", "gpt-17"], "this version answers with 'quotes' only", id="unknown model"),
+        pytest.param(["--llm", "gpt-17"], "names no answerer", id="unknown model"),
         pytest.param(["beir"], "No folder is given", id="no folder"),
         pytest.param(["compare", "nowhere", "nowhere"], "is no report", id="no report"),
     ],

@@ -11,7 +11,8 @@ from eval.compare import BASELINE, compare, save_baseline
 from eval.questions import DEVELOPMENT, FOLDER, LabelledQuestion, QuestionSetError, load_questions
 from eval.rows import Row, write_rows
 from eval.run import ROWS, run_questions
-from rag.assistant import Answer, Assistant, Turn
+from rag.answer import Answer, Turn
+from rag.assistant import Assistant
 
 GATES = FOLDER / "gates.toml"
 GOOD = [

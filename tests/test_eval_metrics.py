@@ -41,6 +41,20 @@ def test_questions_over_several_papers_have_recall_and_precision_of_papers() -> 
     assert per_row(ROWS)["multi"]["paper precision"] == 0.5
 
 
+def test_all_that_the_collection_does_not_answer_is_one_group() -> None:
+    silent = Row("silent", "near_miss", "?", "silent", ("a",), "silent", ("a",), ("a",))
+    premise = Row("premise", "premise", "?", "premise", ("a",), "silent", ("a",), ("a",))
+    far = Row("far", "out_of_domain", "?", "not_found", (), "not_found")
+    by_name = figures([*ROWS, silent, premise, far])["unanswerable"]
+    assert (by_name["refused"].mean, by_name["right status"].mean, by_name["refused"].n) == (0.75, 0.5, 4)
+
+
+def test_dialogues_that_left_a_topic_are_scored_by_stale_citations() -> None:
+    later = Row("later", "dialogue", "?", "answered", ("a",), "answered", ("a",), ("a", "b"), cites_gold=1, cites_stale=1.0)
+    assert (per_row([later])["later"]["later-turn hit"], per_row([later])["later"]["stale"]) == (1.0, 1.0)
+    assert "stale" not in per_row([Row("on", "dialogue", "?", "answered", ("a",))])["on"]
+
+
 def test_means_state_how_many_rows_they_rest_on() -> None:
     by_name = figures(ROWS)["lookups"]
     assert (by_name["R@1"].mean, by_name["R@1"].n) == (0.5, 4)

@@ -247,7 +247,7 @@ def test_a_refusal_is_said_in_words_with_its_notices(status: str, words: str) ->
 
 
 def test_a_snapshot_that_is_not_final_shows_the_question_and_that_it_is_busy() -> None:
-    page = Page(answer_html(replace(answer_quoting(paper_of()), is_final=False), turn=1))
+    page = Page(answer_html(replace(answer_quoting(), text="", is_final=False), turn=1))
     assert page.text.startswith("What is Gecko?")
     assert page.attributes("aria-busy") == ["true"]
     assert page.marked == []

@@ -1,15 +1,15 @@
 """The page: a question box, the conversation, four examples. Each visitor's conversation lives in that visitor's session only."""
 
 import html
-from collections.abc import Iterator
+import uuid
 from pathlib import Path
 
 import gradio as gr
 
-from rag.assistant import Assistant, Turn
-from rag.errors import AskAbstractsError
+from rag.answering.specs import LOCAL, QUOTES
+from rag.assistant import Assistant
 from rag.questions import LONGEST_QUESTION
-from rag.web.render import answer_html, error_html
+from rag.web.asking import Asking, conversation_html
 
 EXAMPLES = (
     "How should the key and value caches of an LLM be quantized?",
@@ -20,8 +20,6 @@ EXAMPLES = (
 CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 HEAD = f"<script>{Path(__file__).with_name('page.js').read_text(encoding='utf-8')}</script>"
 _CONCURRENT_QUESTIONS = 16
-_OWN_FAULT = "This question met a fault of AskAbstracts, not of yours. Ask it in other words, and please report it."
-_Page = tuple[str, list[str], list[Turn], gr.Row]
 
 
 def make_theme() -> gr.themes.Base:
@@ -37,28 +35,11 @@ def make_theme() -> gr.themes.Base:
 def make_page(assistant: Assistant) -> gr.Blocks:
     """The chat over `assistant`."""
 
-    def ask(question: str, turns: list[str], history: list[Turn]) -> Iterator[_Page]:
-        examples = gr.Row(visible=not turns and not question.strip())
-        if not question.strip():
-            yield _conversation(turns), turns, history, examples
-            return
-        try:
-            for answer in assistant.stream(question, history):
-                shown = [*turns, answer_html(answer, turn=len(turns) + 1)]
-                if not answer.is_final:
-                    yield _conversation(shown), turns, history, examples
-        except AskAbstractsError as error:
-            yield _conversation([*turns, error_html(question, str(error))]), turns, history, examples
-            return
-        except Exception:  # a fault of ours: the page must not wait for ever, and the log gets the traceback
-            yield _conversation([*turns, error_html(question, _OWN_FAULT)]), turns, history, examples
-            raise
-        yield _conversation(shown), shown, [*history, Turn(question, answer.text)], examples
-
+    asking = Asking(assistant)
     with gr.Blocks(title="AskAbstracts", analytics_enabled=False) as page:
         turns, history = gr.State([]), gr.State([])
         gr.HTML(_welcome(assistant), elem_id="welcome")
-        conversation = gr.HTML(_conversation([]), elem_id="conversation")
+        conversation = gr.HTML(conversation_html([]), elem_id="conversation")
         with gr.Row(elem_id="examples") as examples:
             buttons = [gr.Button(example, size="sm") for example in EXAMPLES]
         question = gr.Textbox(
@@ -69,10 +50,19 @@ def make_page(assistant: Assistant) -> gr.Blocks:
             max_length=LONGEST_QUESTION,
             elem_id="question",
         )
-        asked = gr.State("")
+        with gr.Row(elem_id="asking", visible=len(assistant.answerers) > 1):
+            answerer = gr.Dropdown(
+                [(_named(name), name) for name in assistant.answerers],
+                value=assistant.answerer,
+                label="Answered by",
+                elem_id="answerer",
+            )
+            stop_button = gr.Button("Stop", size="sm", elem_id="stop", scale=0)
+        visit, asked = gr.State(lambda: uuid.uuid4().hex), gr.State("")
+        stop_button.click(asking.stop, visit, None, queue=False, api_visibility="private")
         answering = {
-            "fn": ask,
-            "inputs": [asked, turns, history],
+            "fn": asking.ask,
+            "inputs": [asked, turns, history, answerer, visit],
             "outputs": [conversation, turns, history, examples],
             "concurrency_limit": _CONCURRENT_QUESTIONS,
             "concurrency_id": "ask",
@@ -88,13 +78,15 @@ def make_page(assistant: Assistant) -> gr.Blocks:
     return page
 
 
-def _conversation(turns: list[str]) -> str:
-    return f'<div class="turns" role="log" aria-live="polite">{"".join(turns)}</div>'
+def _named(answerer: str) -> str:
+    return {QUOTES: "exact quotes, no language model", LOCAL: "a small language model on this machine, verified"}.get(
+        answerer, answerer
+    )
 
 
 def _welcome(assistant: Assistant) -> str:
     return (
-        f"<h1>AskAbstracts</h1><p>Ask {len(assistant.papers)} paper abstracts. Every sentence of an answer is an exact quote with its source; "
-        "what the collection does not hold is said to be missing. Answers are chosen by search alone, without a language model.</p>"
+        f"<h1>AskAbstracts</h1><p>Ask {len(assistant.papers)} paper abstracts. Every sentence of an answer rests on an exact quote with its source; "
+        "what the collection does not hold is said to be missing. A language model may write the answer; what the abstracts do not support is left out.</p>"
         + "".join(f'<p class="notice">{html.escape(notice)}</p>' for notice in assistant.notices)
     )

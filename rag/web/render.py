@@ -12,8 +12,9 @@ from xml.etree import ElementTree
 
 import latex2mathml.converter
 
-from rag.assistant import Answer
-from rag.citations import Citation
+from rag.answer import Answer
+from rag.answering.specs import QUOTES
+from rag.citations import UNSUPPORTED, Citation, unescaped
 from rag.papers import Paper
 from rag.text import MATH, clean_url
 
@@ -27,6 +28,9 @@ _MATH_TAGS = {
     "munderover", "mtable", "mtr", "mtd", "mstyle", "mpadded", "mphantom",
 }  # fmt: skip
 _MATH_ATTRIBUTES = {"display", "stretchy", "mathvariant", "fence", "accent", "displaystyle", "linethickness", "width", "form"}
+_STRUCK = re.compile(rf"~~((?:\\.|[^~\\])*)~~ \*\({UNSUPPORTED}\)\*")
+_PARAGRAPH = "\x00"  # escaping never leaves one
+_LONGEST_DRAFT = 4000  # characters
 _STATUS = {
     "not_found": "Not in this collection",
     "silent": "The abstract does not say",
@@ -36,17 +40,57 @@ _STATUS = {
 
 
 def answer_html(answer: Answer, *, turn: int) -> str:
-    """One question with its answer; `turn` numbers it within the page, so that its anchors are unique."""
+    """One question with its answer, also while a model writes it; `turn` numbers it within the page, so that its anchors are unique."""
     asked = f'<h2 class="question">{html.escape(answer.question[:2000])}</h2>'
-    if not answer.is_final:
+    if not answer.is_final and not answer.text:
         return f'<article class="turn" aria-busy="true">{asked}<p class="waiting">Reading the abstracts…</p></article>'
-    body = "".join(_paper_html(citations, turn=turn) for citations in _by_paper(answer.citations))
+    body = _draft_html(answer.draft) if not answer.is_final else ""
+    if answer.model != QUOTES:
+        body += prose_html(answer, turn=turn)
+    body += "".join(_paper_html(citations, turn=turn) for citations in _by_paper(answer.citations))
     notices = "".join(f"<p>{html.escape(notice)}</p>" for notice in answer.notices)
     if answer.status != "answered":
-        body += f'<div class="refusal {answer.status}"><strong>{_STATUS[answer.status]}.</strong>{notices}</div>'
+        said = f'<div class="refusal {answer.status}"><strong>{_STATUS[answer.status]}.</strong>{notices}</div>'
+        body = body + said if answer.status in ("not_found", "invalid") else said + body
     elif notices:
         body += f'<div class="notices">{notices}</div>'
-    return f'<article class="turn" aria-label="Answer">{asked}{body}</article>'
+    state = 'aria-label="Answer"' if answer.is_final else 'aria-busy="true"'
+    return f'<article class="turn" {state}>{asked}{body}</article>'
+
+
+def _draft_html(draft: str) -> str:
+    """What a model has written so far, said to be unverified."""
+    shown = html.escape(draft.strip()[-_LONGEST_DRAFT:]) or "…"
+    return f'<div class="draft" aria-hidden="true"><strong>The model is writing; nothing below this line is verified yet.</strong><p>{shown}</p></div>'
+
+
+def prose_html(answer: Answer, *, turn: int) -> str:
+    """A model's verified sentences, each marker a link to the quote it rests on; unsupported ones struck and labelled."""
+    first: dict[tuple[tuple[int, int], int], Citation] = {}
+    for citation in answer.citations:
+        first.setdefault((citation.claim, citation.number), citation)
+    pieces, place = [], 0
+    for claim in sorted({citation.claim for citation in answer.citations}):
+        pieces.append(_unsupported_html(answer.text[place : claim[0]]))
+        sentence = re.sub(r"(?: ?\[\d+\])+$", "", answer.text[claim[0] : claim[1]])
+        markers = " ".join(_marker(one, turn=turn) for (of, _), one in first.items() if of == claim)
+        pieces.append(f"{rich_text(unescaped(sentence))} {markers}")
+        place = claim[1]
+    pieces.append(_unsupported_html(answer.text[place:]))
+    paragraphs = "".join(pieces).split(_PARAGRAPH)
+    return f'<div class="prose">{"".join(f"<p>{paragraph}</p>" for paragraph in paragraphs if paragraph.strip())}</div>'
+
+
+def _unsupported_html(between: str) -> str:
+    """What stands between the supported sentences: nothing but struck ones and spaces."""
+    pieces = []
+    for part in re.split(r"(\n\n)", between):
+        pieces += [_PARAGRAPH] if part == "\n\n" else []
+        pieces += [
+            f' <span class="unsupported"><s>{rich_text(unescaped(match[1]))}</s> <small>({UNSUPPORTED})</small></span> '
+            for match in _STRUCK.finditer(part)
+        ]
+    return "".join(pieces) or " "
 
 
 def error_html(question: str, message: str) -> str:
@@ -67,16 +111,19 @@ def _by_paper(citations: Iterable[Citation]) -> list[list[Citation]]:
 def _paper_html(citations: Sequence[Citation], *, turn: int) -> str:
     """A paper's quotes under its name, each with a marker that leads to the quote in the abstract below."""
     paper, number = citations[0].paper, citations[0].number
-    quotes = "".join(
-        f'<blockquote>{rich_text(citation.quote)} <a class="marker" href="#{_anchor(turn, citation)}" '
-        f'aria-label="Source {number}: {html.escape(paper.title)}, show in the abstract">[{number}]</a></blockquote>'
-        for citation in citations
-    )
+    citations = list({one.start: one for one in reversed(citations)}.values())[::-1]  # a model may rest two sentences on one quote
+    quotes = "".join(f"<blockquote>{rich_text(one.quote)} {_marker(one, turn=turn)}</blockquote>" for one in citations)
     return (
         f'<section class="paper"><h3><span class="number">[{number}]</span> {html.escape(paper.title)} <small>{_about(paper)}</small></h3>{quotes}'
         f'<details class="abstract"><summary>The whole abstract</summary><p>{_abstract_html(citations, turn=turn)}</p>'
         f'<p class="origin">{_origin(paper)}</p></details></section>'
     )
+
+
+def _marker(citation: Citation, *, turn: int) -> str:
+    """A marker that leads to the quote in the abstract."""
+    label = f"Source {citation.number}: {html.escape(citation.paper.title)}, show in the abstract"
+    return f'<a class="marker" href="#{_anchor(turn, citation)}" aria-label="{label}">[{citation.number}]</a>'
 
 
 def _abstract_html(citations: Sequence[Citation], *, turn: int) -> str:
