@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from rag.answering.abstention import GATE_FEATURES, STEPS
 from rag.answering.premise import PREMISE_FEATURES
 
-FALSE_REFUSALS = {"field_gate": 0.005, "premise_gate": 0.008, "detail_gate": 0.02}
+FALSE_REFUSALS = {"field_gate": 0.005, "premise_gate": 0.008, "detail_gate": 0.012}
 """The share of answerable questions that each gate may turn away."""
 _FIELD_FEATURES = ("linear",)
 _STUMPS = 150
