@@ -126,3 +126,9 @@ def test_the_claims_cover_the_whole_text(assistant_over: MakeAssistant) -> None:
         start, end = citation.claim
         uncovered = uncovered[:start] + " " * (end - start) + uncovered[end:]
     assert uncovered.replace(">", "").strip() == ""
+
+
+@pytest.mark.slow
+def test_what_something_is_begins_with_the_sentence_that_introduces_it(seed_assistant: Assistant) -> None:
+    answer = seed_assistant.ask("What is LLark?")
+    assert answer.citations[0].quote.startswith("We present LLark, an instruction-tuned multimodal model")

@@ -88,7 +88,21 @@ def choose(
         is_paper_too_many = evidence.row not in rows and len(rows) == max_papers
         if not is_paper_too_many and not any(_say_the_same(evidence, one, index) for one in chosen):
             chosen.append(evidence)
+    if "definition" in question.cues and chosen:
+        introduction = _introduction(question, [one for one in scored if one.row == chosen[0].row], index)
+        if introduction is not None and introduction not in chosen:
+            return [*chosen[: max_quotes - 1], introduction]
     return chosen
+
+
+def _introduction(question: Question, sentences: Sequence[Evidence], index: PaperIndex) -> Evidence | None:
+    """The first of a paper's sentences that introduces something the question names; None when none does."""
+    names = [name.casefold() for name in question.names]
+    for evidence in sorted(sentences, key=lambda one: one.number):
+        sentence = _sentence(index, evidence.row, evidence.number)
+        if introduces(sentence) and any(name in sentence.casefold() for name in names):
+            return evidence
+    return None
 
 
 def introduces(sentence: str) -> bool:
