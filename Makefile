@@ -21,6 +21,7 @@ check: $(INSTALLED)  ## Lint and types.
 PAPERS ?= $(firstword $(wildcard ../shared/data/papers-*.jsonl.gz))
 bench: $(INSTALLED)  ## Speed and memory, as ratios to baselines in one run.
 	$(BIN)/python -m eval.bench $(if $(PAPERS),--papers $(PAPERS))
+	$(BIN)/python -m eval.bench_chat
 
 bench-retrieval: $(INSTALLED)  ## Title to abstract on 5,000 papers, beside BM25 and LlamaIndex.
 	@test -n "$(PAPERS)" || { echo "Name a file of papers with title and abstract: make bench-retrieval PAPERS=FILE"; exit 2; }

@@ -8,7 +8,20 @@ from rag.answer import Answer, Status, Turn
 from rag.assistant import Assistant
 from rag.citations import Citation
 from rag.errors import AskAbstractsError
+from rag.filters import PaperFilter
 from rag.papers import Paper
 from rag.search import Hit, Sentence
 
-__all__ = ["Settings", "Assistant", "Turn", "Answer", "Status", "Citation", "Hit", "Sentence", "Paper", "AskAbstractsError"]  # noqa: RUF022
+__all__ = [
+    "Answer",
+    "AskAbstractsError",
+    "Assistant",
+    "Citation",
+    "Hit",
+    "Paper",
+    "PaperFilter",
+    "Sentence",
+    "Settings",
+    "Status",
+    "Turn",
+]

@@ -1,4 +1,4 @@
-"""Command line: `askabstracts index | ask | search | papers | chat`.
+"""Command line: `askabstracts index | ask | search | papers | chat | password`.
 
 Exit codes: 0 answered or done, 1 error, 2 usage, 3 nothing answered. `--json` prints one JSON value for programs. Errors are
 one line with the next step; `--debug` shows the traceback.
@@ -8,6 +8,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from rag.errors import AskAbstractsError
 from rag.settings import Settings
@@ -59,8 +60,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="WHO",
         help="who answers: quotes (default), local, local:FILE.gguf, ollama:NAME, openai:NAME, anthropic:NAME, NAME@URL",
     )
+    shared.add_argument(
+        "--unsupported",
+        choices=("drop", "show"),
+        help="what happens to a model's sentences that the abstracts do not support (default: drop)",
+    )
     shared.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    shared.set_defaults(paths=[], unsupported=None)
+    shared.set_defaults(paths=[])
     parser = argparse.ArgumentParser(
         prog="askabstracts",
         description="Ask a collection of paper abstracts; every sentence of an answer rests on an exact, cited quote.",
@@ -77,11 +83,6 @@ def _parser() -> argparse.ArgumentParser:
 
     ask = commands.add_parser("ask", parents=[shared], help="answer a question")
     ask.add_argument("question")
-    ask.add_argument(
-        "--unsupported",
-        choices=("drop", "show"),
-        help="what happens to a model's sentences that the abstracts do not support (default: drop)",
-    )
     ask.add_argument("--json", action="store_true", help="print the answer as JSON")
 
     search = commands.add_parser("search", parents=[shared], help="list the papers nearest to a question")
@@ -95,7 +96,44 @@ def _parser() -> argparse.ArgumentParser:
     chat = commands.add_parser("chat", parents=[shared], help="open the chat in a browser")
     chat.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     chat.add_argument("--port", type=_port, default=7860, help="port to listen on (default: 7860)")
+    _add_serving(chat)
+
+    password = commands.add_parser("password", help="make a line for --auth-file; asks for the password")
+    password.add_argument("name", metavar="NAME")
+    password.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    password.set_defaults(store=None, paths=[], embedder=None, device=None, llm=None, unsupported=None)
     return parser
+
+
+def _add_serving(chat: argparse.ArgumentParser) -> None:
+    """The options of one who lets others use the chat."""
+    chat.add_argument(
+        "--auth-file",
+        type=Path,
+        metavar="FILE",
+        help="ask for a name and password; FILE holds lines made by: askabstracts password NAME",
+    )
+    chat.add_argument("--public", action="store_true", help="let everybody who reaches the address ask, without a password")
+    chat.add_argument(
+        "--root-path", default="", metavar="PATH", help="path under which a reverse proxy publishes the chat, such as /papers"
+    )
+    chat.add_argument(
+        "--max-concurrency",
+        type=_positive,
+        default=16,
+        metavar="N",
+        help="questions answered at the same moment, 1 to 40 (default: 16)",
+    )
+    chat.add_argument("--mcp", action="store_true", help="serve the collection at /mcp too, as tools of the Model Context Protocol")
+    chat.add_argument(
+        "--allow-upload",
+        choices=("session", "shared", "off"),
+        default="session",
+        help="where abstracts go that a visitor adds: a collection of the visit's own (default), the shared one, or nowhere",
+    )
+    chat.add_argument(
+        "--feedback", type=Path, metavar="FILE", help="ask visitors what they think of answers, and append it to FILE, a line each"
+    )
 
 
 def _positive(text: str) -> int:

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rag.answer import Answer, Status, Turn
 from rag.answering.answerers import Answerers
 from rag.answering.compose import Found, judged, modelled, quoted
@@ -13,6 +16,7 @@ from rag.answering.models import LanguageModel
 from rag.answering.specs import QUOTES
 from rag.coefficients import Coefficients
 from rag.errors import IndexMissingError, SourceError, StoreBusyError, StoreFullError, StoreReadOnlyError
+from rag.filters import PaperFilter
 from rag.index import PaperIndex
 from rag.indexing import Progress, build_index
 from rag.languages import ENGLISH
@@ -92,6 +96,10 @@ class Assistant:
                 notices.append(f"The index could not be brought up to date, answering from it as it was. {error}")
         return cls(settings, embedder, index, Coefficients.load(), answerers=answerers, notices=tuple(notices))
 
+    def over(self, settings: Settings, index: PaperIndex) -> "Assistant":
+        """An assistant over another index that was made with the same embedder; it shares this one's models."""
+        return Assistant(settings, self.embedder, index, self.coefficients, answerers=self._answerers)
+
     @property
     def papers(self) -> Sequence[Paper]:
         """All papers of the index, in the order of the collection."""
@@ -118,37 +126,52 @@ class Assistant:
                 self._index = newer  # the old one is let go when the last question that reads it is done
             return self._index
 
-    def search(self, query: str, k: int = _HITS) -> list[Hit]:
-        """The `k` papers nearest to `query`, best first; empty for a query that holds nothing to search for."""
+    def search(self, query: str, k: int = _HITS, *, papers: PaperFilter | None = None) -> list[Hit]:
+        """The `k` papers nearest to `query`, best first, of those that `papers` takes; empty for a query without a word."""
         if k < 1:
             raise ValueError(f"k is {k}; ask for at least one paper.")
         question = read_question(query)
         if fault(question):
             return []
         index = self.index
-        found = candidates(question, self.embedder.encode_query(question.searched), index, self.coefficients, limit=k)
+        found = candidates(
+            question, self.embedder.encode_query(question.searched), index, self.coefficients, limit=k, rows=_rows(papers, index)
+        )
         return [hit(candidate, index, self.coefficients) for candidate in found]
 
-    def ask(self, question: str, history: Sequence[Turn] = (), *, llm: str | None = None) -> Answer:
+    def ask(
+        self, question: str, history: Sequence[Turn] = (), *, llm: str | None = None, papers: PaperFilter | None = None
+    ) -> Answer:
         """Answers `question`; `history` holds the earlier turns of the conversation, oldest first.
 
-        `llm` is one of `answerers`, by default that of the settings. No text raises an error, and no failing model does; an index that
-        was deleted or replaced by another kind meanwhile does (`StoreError`).
+        `llm` is one of `answerers`, by default that of the settings; `papers` says which take part. No text raises an error, and no
+        failing model does; an index that was deleted or replaced by another kind meanwhile does (`StoreError`).
         """
-        *_, last = self.stream(question, history, llm=llm)
+        *_, last = self.stream(question, history, llm=llm, papers=papers)
         return last
 
     def stream(
-        self, question: str, history: Sequence[Turn] = (), *, llm: str | None = None, stopped: threading.Event | None = None
+        self,
+        question: str,
+        history: Sequence[Turn] = (),
+        *,
+        llm: str | None = None,
+        papers: PaperFilter | None = None,
+        max_papers: int | None = None,
+        unsupported: str | None = None,
+        stopped: threading.Event | None = None,
     ) -> Iterator[Answer]:
         """Answers in snapshots: the papers found; then, with a model, the quotes and what it writes; last (`is_final`) the answer.
 
-        Setting `stopped`, or closing the iterator, ends the model's work; a stopped stream ends with the quotes.
+        `max_papers` and `unsupported` stand in for the settings of that name. Setting `stopped`, or closing the iterator, ends the
+        model's work; a stopped stream ends with the quotes.
         """
         started = time.perf_counter()
         if not isinstance(question, str):
             raise TypeError(f"The question is {question!r}; it must be text.")
         model = self._answerers.model(llm)
+        given = {"max_papers": max_papers, "unsupported": unsupported}
+        settings = replace(self.settings, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # checked by Settings
         question = question.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate could be neither encoded nor shown
         index = self.index
         name = str(self.embedder.identity.get("model", ""))
@@ -165,22 +188,27 @@ class Assistant:
         limit = _HITS + len(plan.excluded_titles)
         found = [
             candidate
-            for candidate in candidates(plan.question, query, index, self.coefficients, limit=limit)
+            for candidate in candidates(plan.question, query, index, self.coefficients, limit=limit, rows=_rows(papers, index))
             if index.papers[candidate.row].title not in plan.excluded_titles
         ][:_HITS]
         hits = tuple(hit(candidate, index, self.coefficients) for candidate in found)
         searched = time.perf_counter()
         stages = {"plan": planned - started, "encode": encoded - planned, "search": searched - encoded}
         yield replace(empty, status="not_found", hits=hits, is_final=False)
-        judgement = judged(plan, query, found, index, self.settings, self.coefficients)
-        for answer in self._answers(replace(empty, hits=hits), judgement, model, stopped):
+        judgement = judged(plan, query, found, index, settings, self.coefficients)
+        for answer in self._answers(replace(empty, hits=hits), judgement, model, settings, stopped):
             if answer.is_final:
                 stages["answer"] = time.perf_counter() - searched
                 answer = replace(answer, timings={stage: round(seconds, 6) for stage, seconds in stages.items()})
             yield answer
 
     def _answers(
-        self, empty: Answer, found: Found, model: LanguageModel | None, stopped: threading.Event | None
+        self,
+        empty: Answer,
+        found: Found,
+        model: LanguageModel | None,
+        settings: Settings,
+        stopped: threading.Event | None,
     ) -> Iterator[Answer]:
         """The quotes; then, with a model and something to write about, what it makes of them."""
         quotes = quoted(empty, found)
@@ -189,7 +217,7 @@ class Assistant:
             yield quotes
             return
         yield replace(quotes, is_final=False)
-        yield from modelled(quotes, found, model, self.settings, self.embedder, self.coefficients, stopped)
+        yield from modelled(quotes, found, model, settings, self.embedder, self.coefficients, stopped)
 
 
 def make_embedder(settings: Settings, embedding: LlamaIndexEmbedding | None = None) -> Embedder:
@@ -204,6 +232,10 @@ def make_embedder(settings: Settings, embedding: LlamaIndexEmbedding | None = No
         batch_size=settings.batch_size,
         device=settings.device,
     )
+
+
+def _rows(papers: PaperFilter | None, index: PaperIndex) -> NDArray[np.intp] | None:
+    return None if papers is None or papers.is_empty else papers.rows(index.papers)
 
 
 def _timings(**started: float) -> Mapping[str, float]:

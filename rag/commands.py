@@ -1,6 +1,7 @@
 """What each command of the command line does: settings and options in, output out, and whether there was anything to show."""
 
 import argparse
+import getpass
 import json
 import sys
 import unicodedata
@@ -15,12 +16,13 @@ from rich.table import Table
 
 from rag.answer import Answer
 from rag.answering.specs import QUOTES
+from rag.as_json import answer_as_json, hit_as_json, paper_as_json
 from rag.assistant import Assistant, make_embedder
 from rag.citations import unescaped
+from rag.errors import SettingsError
 from rag.index import PaperIndex
 from rag.indexing import IndexReport, build_index
 from rag.indexing import Progress as OnProgress
-from rag.search import Hit
 from rag.settings import Settings
 from vectorstore.generations import GenerationFolder
 
@@ -60,7 +62,7 @@ def search(settings: Settings, options: argparse.Namespace) -> bool:
     """Lists the nearest papers."""
     hits = _opened(settings).search(options.query, k=options.k)
     if options.json:
-        _print_json([_hit_as_json(hit) for hit in hits])
+        _print_json([hit_as_json(hit) for hit in hits])
     else:
         console = _Console()
         for place, hit in enumerate(hits, start=1):
@@ -77,7 +79,7 @@ def papers(settings: Settings, options: argparse.Namespace) -> bool:
     """Lists the papers of the index as it is; needs no model."""
     opened = PaperIndex.open(GenerationFolder(settings.store_folder).current())
     if options.json:
-        _print_json([asdict(paper) for paper in opened.papers])
+        _print_json([paper_as_json(paper) for paper in opened.papers])
         return True
     console = _Console()
     table = Table("title", "venue", "year", "id", "sources", box=None, padding=(0, 2, 0, 0), header_style="bold")
@@ -90,49 +92,36 @@ def papers(settings: Settings, options: argparse.Namespace) -> bool:
 
 def chat(settings: Settings, options: argparse.Namespace) -> bool:
     """Serves the chat until it is stopped."""
-    assistant = _opened(settings)
+    from rag.web.options import ServerOptions
     from rag.web.server import serve
 
-    serve(assistant, host=options.host, port=options.port)
+    served = ServerOptions(  # before the index is opened, which may take its time
+        host=options.host,
+        port=options.port,
+        auth_file=options.auth_file,
+        public=options.public,
+        root_path=options.root_path,
+        max_concurrency=options.max_concurrency,
+        mcp=options.mcp,
+        allow_upload=options.allow_upload,
+        feedback=options.feedback,
+    )
+    serve(_opened(settings), served)
     return True
 
 
-def answer_as_json(answer: Answer) -> dict[str, object]:
-    """An answer as plain data, stable for programs."""
-    return {
-        "question": answer.question,
-        "standalone_question": answer.standalone_question,
-        "status": answer.status,
-        "text": answer.text,
-        "citations": [
-            {
-                "number": citation.number,
-                "paper": citation.paper.id,
-                "title": citation.paper.title,
-                "sources": citation.paper.sources,
-                "quote": citation.quote,
-                "start": citation.start,
-                "end": citation.end,
-                "support": citation.support,
-                "claim": citation.claim,
-            }
-            for citation in answer.citations
-        ],
-        "hits": [_hit_as_json(hit) for hit in answer.hits],
-        "notices": answer.notices,
-        "model": answer.model,
-        "timings": dict(answer.timings),
-    }
+def password(settings: Settings, options: argparse.Namespace) -> bool:  # noqa: ARG001  # the signature of a command
+    """Asks for a password and prints the line that lets its name in."""
+    from rag.web.access import password_line
 
-
-def _hit_as_json(hit: Hit) -> dict[str, object]:
-    return {
-        "paper": hit.paper.id,
-        "title": hit.paper.title,
-        "score": hit.score,
-        "sources": hit.paper.sources,
-        "sentences": [asdict(sentence) for sentence in hit.sentences],
-    }
+    try:
+        given = getpass.getpass(f"Password for {options.name}: ")
+        if getpass.getpass("Once more: ") != given:
+            raise SettingsError("The two passwords differ. Nothing was printed; try again.")
+    except EOFError:
+        raise SettingsError("No password was given. Type it when asked.") from None
+    sys.stdout.write(password_line(options.name, given) + "\n")
+    return True
 
 
 def _opened(settings: Settings) -> Assistant:

@@ -81,6 +81,9 @@ WHICH_ONE = _pattern(
 )
 """One of several papers: "the second paper", "the other one"."""
 
+THE_CHOICE = _pattern(WHICH_ONE.pattern + rf"(?: {_WORK}s?\b)?")
+"""The same, whole."""
+
 ORDINALS = {
     "first": 0,
     "1st": 0,
@@ -99,8 +102,9 @@ SEVERAL = _pattern(
     r"\b(?:which|each|any|some|none|one|all|both|either|neither|most)(?: one)? of (?:them|these|those|the (?:two|three|papers|ones))\b"
     r"|\b(?:both|either|neither)\b(?! \w+ (?:and|or)\b)|\bthe (?:two|three|papers|ones|methods|approaches)\b"
     r"|\b(?:these|those) (?:two|three|papers|methods|approaches|works)\b"
+    rf"|{_OPENING}which ones?\b"
 )
-"""All of several papers: "which of them", "both"."""
+"""All of several papers: "which of them", "which one", "both"."""
 
 POINTS_BACK = _pattern(
     r"\b(?:it|its|itself|they|them|their|theirs|he|she|his|her|this|these|those|the same"
@@ -121,6 +125,14 @@ GOES_ON = _pattern(
 
 ANSWERS_BACK = _pattern(r"^(?:(?:ok(?:ay)?|and|but|so|wait|hm+|really)[\s,.!]+)*(?:so|wait|really|why|but|then|what if)\b")
 """A beginning that doubts or draws on the last answer."""
+
+COMPARES = _pattern(
+    r"\b(?:than|vs|versus|compar\w+|differ\w*|unlike|better|worse|faster|slower|smaller|larger|against|relative to|beats?|outperforms?|as \w+ as)\b"
+)
+"""A word that sets one thing beside another."""
+
+APPLIED_TO = _pattern(r"\b(?:on|for|with|in|to|into|from|by|using|without)(?: (?:the|an?|top of))*\s*$")
+"""The end of what stands before a name that is no subject: "and on"."""
 
 PREPOSITION_FIRST = _pattern(r"^(?:and|but|so|or) (?:in|on|at|for|with|against|over|under)\b")
 """The rest of a question: "and on ImageNet?"."""

@@ -11,6 +11,9 @@ from rag.text import MATH, searchable
 from vectorstore.lexical import STOPWORDS, LexicalIndex, terms
 
 ENGLISH = "English"
+UNNAMED = "another language"
+"""A language that is not English, and no more is known of it."""
+
 _NAMES = {
     "af": "Afrikaans", "ar": "Arabic", "be": "Belarusian", "bg": "Bulgarian", "bn": "Bengali", "bs": "Bosnian", "ca": "Catalan", "cs": "Czech",
     "cy": "Welsh", "da": "Danish", "de": "German", "el": "Greek", "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian", "fi": "Finnish",
@@ -46,7 +49,7 @@ def language_of(text: str, lexical: LexicalIndex) -> str:
     foreign = sum(map(_is_foreign, letters))
     if foreign and foreign >= _FOREIGN_LETTERS * len(letters):
         name = _NAMES.get(_identified(plain)[0], ENGLISH)
-        return name if name != ENGLISH else "another language"
+        return name if name != ENGLISH else UNNAMED
     if len(letters) < _LEAST_LETTERS or all(map(lexical.knows, terms(searchable(plain)))):
         return ENGLISH
     code, probability = _identified(plain)

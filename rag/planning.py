@@ -4,6 +4,7 @@ A model does both where there is one that can; its result is checked, and rules 
 """
 
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from rag.index import PaperIndex
 from rag.languages import ENGLISH, language_notice, language_of, nameable
 from rag.questions import Question, fault, is_courtesy, read_question
 
+_SECONDS = 30.0  # for all that a model does here
 _COURTESY = "You are welcome. Ask about the papers whenever you like."
 
 
@@ -41,21 +43,26 @@ def make_plan(
     embedder: str,
     stopped: threading.Event | None = None,
 ) -> Plan:
-    """Plans the search for `text` after `history`, oldest turn first; `embedder` is the name of the model that will encode it."""
+    """Plans the search for `text` after `history`, oldest turn first; `embedder` is the name of the model that will encode it.
+
+    Only what the rules see as a follow-up is given to the model to be rewritten: of a short question of its own nothing could tell
+    whether the model put in the right paper, or any. Once `stopped` is set, the model is not asked.
+    """
     if is_courtesy(text):
         return Plan(text, read_question(text), refusal=_COURTESY)
     alone = standalone(text, history, index)
     if reason := fault(read_question(alone.question)):
         return Plan(alone.question, read_question(alone.question), refusal=reason)
     asked, is_able = alone.question, model is not None and not model.is_small
-    if model is not None and is_able and asked != read_question(text).searched:
-        asked = rewrite(text, history, model, stopped=stopped) or asked
+    until = time.monotonic() + _SECONDS
+    if model is not None and is_able and alone.leads:
+        asked = rewrite(text, alone.leads, history, model, until=until, stopped=stopped) or asked
     language = language_of(text, index.lexical)
     if language == ENGLISH or "multilingual" in embedder.casefold():
         return Plan(asked, read_question(asked), language, excluded_titles=alone.excluded_titles)
     if model is not None and is_able:
-        translated = translate([asked], ENGLISH, model, stopped=stopped)[0]
-        if translated != asked:
+        translated = translate(asked, ENGLISH, model, until=until, stopped=stopped)
+        if translated and not fault(read_question(translated)):
             return Plan(translated, read_question(translated), language, excluded_titles=alone.excluded_titles)
     kept = nameable(text, index.lexical)
     notice = language_notice(language, is_searched=bool(kept))

@@ -61,14 +61,17 @@ class Candidate:
 
 
 def candidates(
-    question: Question, query: EncodedQuery, index: PaperIndex, coefficients: Coefficients, *, limit: int
+    question: Question,
+    query: EncodedQuery,
+    index: PaperIndex,
+    coefficients: Coefficients,
+    *,
+    limit: int,
+    rows: NDArray[np.intp] | None = None,
 ) -> list[Candidate]:
-    """The best `limit` papers for the question, best first; ties keep the collection's order."""
+    """The best `limit` papers for the question, best first, among `rows` or all; ties keep the collection's order."""
     scores = index.lexical.scores(question.terms)
-    proposed = {index.row_of[match.id]: match.similarity for match in index.nearest(query.vector, max(_NEAREST, limit))}
-    for row in np.argsort(-scores, kind="stable")[: max(_LEXICAL, limit)]:
-        if scores[row] > 0:
-            proposed.setdefault(int(row), float(index.vectors.vector(int(row)) @ query.vector))
+    proposed = _proposed(query, scores, index, limit, np.arange(len(index.papers)) if rows is None else rows)
     if not proposed:
         return []
     idf = _weights_of(query.words, index)
@@ -89,6 +92,22 @@ def candidates(
     shares = _softmax(linear)
     ranked = sorted(range(len(found)), key=lambda place: -linear[place])[:limit]
     return [Candidate(found[n][0], float(linear[n]), float(shares[n]), *found[n][1:]) for n in ranked]
+
+
+def _proposed(
+    query: EncodedQuery, scores: NDArray[np.float32], index: PaperIndex, limit: int, rows: NDArray[np.intp]
+) -> dict[int, float]:
+    """The papers worth a closer look, by row, with their similarity: the nearest by meaning and the best by words."""
+    if len(rows) == len(index.papers):
+        proposed = {index.row_of[match.id]: match.similarity for match in index.nearest(query.vector, max(_NEAREST, limit))}
+    else:  # exact: Chroma's own filters are slow when they match much, and this reads only the rows that take part
+        near = index.vectors.similarities(rows, query.vector)
+        best = np.argsort(-near, kind="stable")[: max(_NEAREST, limit)]
+        proposed = {int(rows[place]): float(near[place]) for place in best}
+    for row in rows[np.argsort(-scores[rows], kind="stable")[: max(_LEXICAL, limit)]]:
+        if scores[row] > 0:
+            proposed.setdefault(int(row), float(index.vectors.vector(int(row)) @ query.vector))
+    return proposed
 
 
 def hit(candidate: Candidate, index: PaperIndex, coefficients: Coefficients) -> Hit:

@@ -15,6 +15,9 @@ from vectorstore.embedder import DEFAULT_MODEL
 PREFIX = "ASKABSTRACTS_"
 KEY_OF_SERVER = PREFIX + "API_KEY"
 """The environment variable with the key of an OpenAI-compatible server. Keys are no settings: they are never stored or shown."""
+TOKEN_OF_MCP = PREFIX + "MCP_TOKEN"
+"""The environment variable with the token that callers of the MCP server must send. A key as well."""
+_KEYS = (KEY_OF_SERVER, TOKEN_OF_MCP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +92,23 @@ class Settings:
             raise SettingsError(f"store is {self.store!r}; this version keeps its index in a folder. Give a folder's path.")
         if self.unsupported not in ("drop", "show"):
             raise SettingsError(f"unsupported is {self.unsupported!r}; it must be 'drop' or 'show'.")
+        self._check_llm()
+        if not self.embedder.strip():
+            raise SettingsError(f"embedder is empty. Leave the setting out for {DEFAULT_MODEL}, or name a model or its folder.")
+
+    def _check_llm(self) -> None:
+        if self.llm_answer_tokens + _PROMPT_TOKENS > self.llm_window_tokens:
+            raise SettingsError(
+                f"llm_answer_tokens is {self.llm_answer_tokens} of the {self.llm_window_tokens} that llm_window_tokens allows in all. "
+                f"Leave {_PROMPT_TOKENS} for the question and the abstracts at least."
+            )
         if isinstance(self.llm, str):
+            object.__setattr__(self, "llm", self.llm.strip())
             parse_spec(self.llm)
         elif not hasattr(self.llm, "stream_chat"):
             raise SettingsError(
-                f"llm is {self.llm!r}; give a text such as 'quotes' or 'ollama:qwen3:4b', or a LlamaIndex LLM object."
+                f"llm is an object of the type {type(self.llm).__name__}; give a text such as 'quotes' or 'ollama:qwen3:4b', or a LlamaIndex LLM object."
             )
-        if not self.embedder.strip():
-            raise SettingsError(f"embedder is empty. Leave the setting out for {DEFAULT_MODEL}, or name a model or its folder.")
 
     def _check_paths(self) -> None:
         if isinstance(self.sources, str) or not isinstance(self.sources, (list, tuple)):
@@ -124,7 +136,7 @@ class Settings:
         kinds = {one.name: one.type for one in fields(cls)}
         values: dict[str, object] = {}
         for variable, text in environment.items():
-            if not variable.startswith(PREFIX) or not text or variable == KEY_OF_SERVER:
+            if not variable.startswith(PREFIX) or not text or variable in _KEYS:
                 continue
             name = variable.removeprefix(PREFIX).lower()
             if name not in kinds:
@@ -134,6 +146,7 @@ class Settings:
         return cls(**(values | {name: value for name, value in given.items() if value is not None}))  # type: ignore[arg-type]  # checked in __post_init__
 
 
+_PROMPT_TOKENS = 512
 _BOUNDS = (
     ("window_tokens", 16, 8192),
     ("batch_size", 1, 1024),
@@ -159,8 +172,11 @@ def _parsed(variable: str, text: str, kind: object) -> object:
 
 
 def api_key(variable: str) -> str:
-    """The key in an environment variable; empty when there is none."""
-    return os.environ.get(variable, "").strip()
+    """The key in an environment variable; empty when there is none. Raises `SettingsError` for one that no request could carry."""
+    key = os.environ.get(variable, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise SettingsError(f"The key in {variable} holds letters that no key has. Copy it anew, without blanks or line ends.")
+    return key
 
 
 def checkout() -> Path | None:

@@ -15,14 +15,9 @@ from numpy.typing import NDArray
 from rag.claims import Claim, read_claim
 from rag.coefficients import Coefficients
 from rag.index import PaperIndex
-from rag.support_features import (
-    Held,
-    form_features,
-    is_contradicted,
-    sentence_claim,
-    word_features,
-    word_weights,
-)
+from rag.support_features import form_features, word_features, word_weights
+from rag.support_held import Held, sentence_claim
+from rag.support_rules import is_refused
 from rag.trees import load_trees
 from rag.wording import align, read_words, wording_model
 from vectorstore.embedder import Embedder
@@ -70,7 +65,7 @@ def support(claim: EncodedClaim, row: int, shown: Sequence[int], index: PaperInd
     if not chosen or not claim.claim.tokens:
         return Support(row, chosen, 0.0)
     held = Held.of(row, chosen, index)
-    if is_contradicted(claim.claim, held):
+    if is_refused(claim.claim, held):
         return Support(row, chosen, 0.0)
     model = "support" if claim.query.words else "support_without_words"
     score = load_trees()[model].score(support_features(claim, row, chosen, held, index))

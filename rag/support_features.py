@@ -5,17 +5,17 @@ another way, numbers moved, something denied, a direction turned, a name exchang
 that an embedder without them loses only those.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.claims import NEGATION, Claim, poles, read_claim, unit_words
+from rag.claims import Claim, poles, read_claim
 from rag.index import PaperIndex
-from vectorstore.encoded import EncodedQuery, Matrix
-from vectorstore.lexical import STOPWORDS, stem, terms
+from rag.quantities import unit_words
+from rag.support_held import Held, is_named
+from vectorstore.encoded import EncodedQuery
+from vectorstore.lexical import stem
 
 FORM_FEATURES = (
     "coverage", "coverage^4", "new_words", "new_to_paper", "rarest_new_word", "sentence_similarity", "paper_similarity", "parted_share", "parted",
@@ -34,52 +34,6 @@ _NEXT = 3  # words
 _REACH = 4  # words
 
 Vector = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """The chosen sentences of a paper, taken apart, with the paper's text, words and vectors (sentences, dimension)."""
-
-    parts: tuple[Claim, ...]
-    paper_text: str
-    paper_tokens: frozenset[str]
-    vectors: Matrix
-
-    @classmethod
-    def of(cls, row: int, chosen: Sequence[int], index: PaperIndex) -> "Held":
-        """The sentences with the numbers `chosen` of the paper at `row`."""
-        paper = index.papers[row]
-        whole = read_claim(f"{paper.title}. {paper.abstract}")
-        return cls(
-            parts=tuple(sentence_claim(row, number, index) for number in chosen),
-            paper_text=whole.text,
-            paper_tokens=frozenset(whole.tokens),
-            vectors=index.sentence_vectors(row)[list(chosen)],
-        )
-
-    @property
-    def tokens(self) -> frozenset[str]:
-        """All words of the sentences."""
-        return frozenset(token for part in self.parts for token in part.tokens)
-
-    @property
-    def text(self) -> str:
-        """The sentences, joined."""
-        return " ".join(part.text for part in self.parts)
-
-
-def sentence_claim(row: int, number: int, index: PaperIndex) -> Claim:
-    """A sentence of a paper, taken apart."""
-    span = index.spans[row][number]
-    return read_claim(index.papers[row].abstract[span.start : span.end])
-
-
-def is_contradicted(claim: Claim, held: Held) -> bool:
-    """Whether a quantity of the claim is in none of the sentences, or a name nowhere in the paper."""
-    quantities = [quantity for part in held.parts for quantity in part.quantities]
-    if any(not any(quantity.agrees_with(one) for one in quantities) for quantity in claim.quantities):
-        return True
-    return any(not _is_named(name, held.paper_text) for name in claim.names)
 
 
 def form_features(claim: Claim, query: EncodedQuery, held: Held, index: PaperIndex) -> dict[str, float]:
@@ -165,7 +119,7 @@ def _numbers(claim: Claim, held: Held) -> dict[str, float]:
         "number_context": context,
         "counted_noun": noun,
         "new_units": float(len(unit_words(claim.text) - unit_words(held.text))),
-        "names_elsewhere": float(sum(not _is_named(name, held.text) for name in claim.names)),
+        "names_elsewhere": float(sum(not is_named(name, held.text) for name in claim.names)),
     }
 
 
@@ -180,14 +134,13 @@ def _share(wanted: set[str], found: set[str]) -> float:
 def _denials(claim: Claim, held: Held) -> dict[str, float]:
     """What the claim denies and the sentences state, and the other way round."""
     denied = frozenset().union(*(part.denied for part in held.parts))
-    own, theirs = len(NEGATION.findall(claim.text)), len(NEGATION.findall(held.text))
     nearest = max(held.parts, key=lambda part: len(set(part.tokens) & set(claim.tokens)))
     return {
         "denied_anew": float(len((claim.denied & held.tokens) - denied)),
         "denied_no_more": float(len((denied & set(claim.tokens)) - claim.denied)),
         "denied_alike": float(len(claim.denied & denied)),
-        "new_negation": float(own > 0 and theirs == 0),
-        "lost_negation": float(own == 0 and bool(NEGATION.search(nearest.text))),
+        "new_negation": float(bool(claim.denials) and not any(part.denials for part in held.parts)),
+        "lost_negation": float(not claim.denials and bool(nearest.denials)),
     }
 
 
@@ -228,26 +181,6 @@ def _poles_near(part: Claim, places: Mapping[str, list[int]], around: set[str]) 
         place for token in around for at in places.get(token, ()) for place in range(max(0, at - 3), min(len(part.tokens), at + 4))
     }
     return poles(part.tokens[place] for place in near)
-
-
-def _is_named(name: str, text: str) -> bool:
-    """Whether `text` holds a name: as written, in parts, in the plural, or spelled out ("LLM" by "large language model")."""
-    singular, plain = name.casefold().removesuffix("s") if name.endswith("s") else name.casefold(), text.casefold()
-    if re.search(rf"(?<![a-z0-9]){re.escape(singular)}(?:s|es|'s)?(?![a-z0-9])", plain):
-        return True
-    of_name, held = terms(name), set(terms(text))
-    if of_name and all(term in held for term in (of_name[:-1] if len(of_name) > 1 else of_name)):
-        return True
-    letters = name.removesuffix("s")
-    return letters.isupper() and len(letters) > 1 and any(letters.casefold() in initials for initials in _initials(plain))
-
-
-def _initials(text: str) -> Iterable[str]:
-    """The first letters of the words of each stretch between marks, with and without stop words."""
-    for stretch in re.split(r"[.,;:()]", text):
-        words = re.findall(r"[^\W_]+", stretch)
-        yield "".join(word[0] for word in words)
-        yield "".join(word[0] for word in words if word not in STOPWORDS)
 
 
 def word_weights(query: EncodedQuery, index: PaperIndex) -> Vector:

@@ -14,13 +14,14 @@ from rag.claims import read_claim
 from rag.coefficients import Coefficients
 from rag.index import PaperIndex
 from rag.support import EncodedClaim, Support, encode_claim, is_supported, support
+from rag.support_held import Held
+from rag.support_rules import LEAST_TOKENS, is_held_word_for_word
 from vectorstore.embedder import Embedder
 
 _CONTRAST = re.compile(
     r"(?:,?\s+\b(?:while|whereas|but|though|although|unlike|compared (?:to|with)|in contrast(?: to)?|as opposed to|and)\b\s+)|;\s+",
     re.IGNORECASE,
 )
-_LEAST_PART_TOKENS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Verifier:
 
     def _compared(self, text: str) -> tuple[Ground, ...]:
         """What a comparison rests on: every part on one paper, two papers at least, and each of them named."""
-        parts = [part for part in _CONTRAST.split(text) if len(read_claim(part).tokens) >= _LEAST_PART_TOKENS]
+        parts = _parts(text)
         if len(parts) < 2:
             return ()
         best = [next(iter(self._supports(part)), None) for part in parts]
@@ -64,12 +65,19 @@ class Verifier:
         rows = {one.row for one in held}
         if len(held) < len(parts) or len(rows) < 2 or not all(self._names(text, row, rows) for row in rows):
             return ()
+        if not all(self._holds_its_shorts(part, one) for part, one in zip(parts, held, strict=True)):
+            return ()
         merged: dict[int, Support] = {}
         for one in held:
             before = merged.get(one.row)
             sentences = tuple(sorted({*one.sentences, *(before.sentences if before else ())}))
             merged[one.row] = Support(one.row, sentences, min(one.probability, before.probability if before else 1.0))
         return tuple(self._ground(one) for one in merged.values())
+
+    def _holds_its_shorts(self, part: str, one: Support) -> bool:
+        """Whether the paper has every word of the pieces within `part` that are too short to be judged alone."""
+        held = Held.of(one.row, one.sentences, self._index)
+        return all(is_held_word_for_word(read_claim(piece), held) for piece in _CONTRAST.split(part) if _is_short(piece))
 
     def _supports(self, text: str) -> list[Support]:
         claim = self._encode(text)
@@ -91,3 +99,20 @@ class Verifier:
     def _ground(self, one: Support) -> Ground:
         spans = self._index.spans[one.row]
         return Ground(self._index.papers[one.row], [spans[number] for number in one.sentences], one.probability)
+
+
+def _parts(text: str) -> list[str]:
+    """The sides of a comparison, which lose no word of `text`: a piece too short to be judged stays with the one before it."""
+    cuts = [match.span() for match in _CONTRAST.finditer(text)]
+    starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(text)]
+    parts: list[tuple[int, int]] = []
+    for start, end in zip(starts, ends, strict=True):
+        if parts and (_is_short(text[start:end]) or _is_short(text[slice(*parts[-1])])):
+            parts[-1] = (parts[-1][0], end)
+        else:
+            parts.append((start, end))
+    return [text[start:end] for start, end in parts]
+
+
+def _is_short(piece: str) -> bool:
+    return len(read_claim(piece).tokens) < LEAST_TOKENS

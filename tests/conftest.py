@@ -15,6 +15,8 @@ from vectorstore.encoded import WORD_SCALE, Encoded, EncodedQuery, unit
 from vectorstore.generations import GenerationFolder
 from vectorstore.lexical import STOPWORDS, stem, words
 
+pytest_plugins = ("tests.chat_server",)
+
 SEEDS = Path(__file__).parent.parent / "seeds"
 ZEBRA = "We introduce Zebra, a method that paints stripes on graphs. Zebra is 3.5 times faster than Okapi on the Savanna benchmark."
 OKAPI = "Okapi is a neural ranker for antelope documents. It reaches 71.2% accuracy. Code is at https://example.org/okapi."

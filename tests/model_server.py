@@ -24,7 +24,7 @@ class Reply:
     """One reply of the script. `text` is streamed in writes of `step` bytes, so that lines, tokens and letters are torn apart.
 
     `end` is how the stream ends: with its last mark, without one, with the connection cut, or never. `body` is sent as it is in
-    place of a stream. `waits` makes the server silent before its first byte.
+    place of a stream. `waits` makes the server silent before its first byte; it rests `pause_seconds` after each write.
     """
 
     text: str = ""
@@ -33,6 +33,7 @@ class Reply:
     body: str | None = None
     content_type: str = ""
     step: int = 7
+    pause_seconds: float = 0.0
     end: Literal["finished", "unfinished", "cut", "silent"] = "finished"
     waits: bool = False
 
@@ -58,9 +59,11 @@ class ModelServer:
         key: str = "",
         window: int = 0,
         listing_status: int = 200,
+        listing: str = "",
     ) -> None:
+        """`listing` is sent in place of the list of models."""
         self.script, self.shape, self.models, self.key, self.window = list(script), shape, models, key, window
-        self.listing_status = listing_status
+        self.listing_status, self.listing = listing_status, listing
         self.received: list[Received] = []
         self.times: list[float] = []
         self.hung_up = threading.Event()
@@ -138,6 +141,8 @@ class _Handler(BaseHTTPRequestHandler):
             "/api/tags": {"models": [{"name": name, "model": name} for name in owner.models]},
         }
         listing = known.get(self.path)
+        if listing and owner.listing:
+            return self._send_whole(Reply(body=owner.listing))
         return self._send_whole(Reply(body=json.dumps(listing)) if listing else self._failure(404))
 
     def do_POST(self) -> None:
@@ -186,6 +191,7 @@ class _Handler(BaseHTTPRequestHandler):
             for start in range(0, len(body), reply.step):
                 piece = body[start : start + reply.step]
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+                time.sleep(reply.pause_seconds)
             if reply.end == "cut":
                 self.close_connection = True
                 self.connection.shutdown(socket.SHUT_RDWR)

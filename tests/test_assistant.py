@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from rag import Answer, Assistant, Settings, Turn
+from rag.as_json import answer_as_json
 from rag.citations import unescaped
-from rag.commands import answer_as_json
 from rag.errors import AskAbstractsError, PassportMismatchError
 from rag.indexing import build_index
 from tests.conftest import OKAPI, ZEBRA, WordCountEmbedder

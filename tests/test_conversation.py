@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 from rag.assistant import Assistant
 from rag.citations import QuotedPaper, quoting_answer
 from rag.conversation import HISTORY_TOKENS, standalone
+from rag.index import PaperIndex
+from rag.mentions import papers_named
 from rag.papers import Paper
 from rag.text import Span
+from tests.scripted_model import assistant_over
 
 History = Sequence[tuple[str, str]]
 
@@ -270,3 +273,85 @@ def test_index_tells_a_silent_switch_from_a_follow_up(small_assistant: Assistant
     assert asked("which accuracy is reached by rankers?").startswith(f"{okapi}: ")
     assert asked("Do herons stand still in water?") == "Do herons stand still in water?"
     assert asked("Which Bayesian model describes waiting time?") == "Which Bayesian model describes waiting time?"
+
+
+NAMED = """Named Papers 2021
+
+We propose KIVI, a tuning-free quantization of the cache. KIVI saves memory by storing keys in two bits.
+
+We introduce TURTLE, an unsupervised transfer method. TURTLE is evaluated on many datasets and needs no labels.
+
+We present BASED, an architecture based on sliding windows and linear attention. It improves recall of long texts.
+
+We propose Momentor, a video model based on segments. Momentor was trained with annotated segments of videos.
+
+We study the weather based on sensors. The sensors save time and cost little money over a season.
+"""
+KIVI_SAVES = [("What is KIVI?", answer_quoting("KIVI")), ("How much memory does it save?", answer_quoting("KIVI"))]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> PaperIndex:
+    return assistant_over(NAMED, tmp_path_factory.mktemp("named")).index
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("And what about TURTLE?", "TURTLE: How much memory does it save? And what about TURTLE?"),
+        ("and turtle?", "TURTLE: How much memory does it save? and turtle?"),
+        ("No, I meant TURTLE", "TURTLE"),
+        ("No, I meant on which datasets TURTLE is evaluated", "TURTLE: on which datasets TURTLE is evaluated"),
+        ("How many labels does TURTLE need?", "How many labels does TURTLE need?"),
+        ("How does it differ from TURTLE?", "KIVI: How does it differ from TURTLE?"),
+        ("and is it based on windows?", "KIVI: and is it based on windows?"),
+    ],
+)
+def test_name_of_another_paper_leads_unless_the_two_are_compared(text: str, expected: str, index: PaperIndex) -> None:
+    assert standalone(text, KIVI_SAVES, index).question == expected
+
+
+def test_paper_switched_to_by_name_stays_in_play(index: PaperIndex) -> None:
+    for text in ("And what about TURTLE?", "No, I meant TURTLE", "How many labels does TURTLE need?"):
+        history = [*KIVI_SAVES, (text, answer_quoting("TURTLE"))]
+        assert standalone("how fast is it?", history, index).question == "TURTLE: how fast is it?"
+
+
+@pytest.mark.parametrize("text", ["How does it differ from TURTLE?", "Does TURTLE beat KIVI?", "is it better than TURTLE"])
+def test_compared_papers_are_both_in_play(text: str, index: PaperIndex) -> None:
+    history = [*KIVI_SAVES, (text, answer_quoting("KIVI"))]
+    assert set(standalone("which one is tuning-free?", history, index).leads) == {"KIVI", "TURTLE"}
+
+
+def test_refused_turn_leaves_the_paper_before_it_in_play(index: PaperIndex) -> None:
+    def asked(text: str, refused: str) -> str:
+        history = [("How are videos read by Momentor?", answer_quoting("Momentor")), (refused, "")]
+        return standalone(text, history, index).question
+
+    assert asked("and its segments?", "How tall is the tower in Paris?") == "Momentor: and its segments?"
+    for refused in ("What is AlphaFold?", "different topic: how tall is the tower in Paris?"):
+        assert not asked("and its segments?", refused).startswith("Momentor")
+    assert not asked("and its height?", "How tall is the tower in Paris?").startswith("Momentor")
+
+
+def test_question_of_stop_words_that_points_back_is_no_fault() -> None:
+    assert alone("what is it for", KIVI) == "KIVI: what is it for"
+
+
+def test_choice_of_the_turn_before_is_not_taken_along() -> None:
+    history = [*KIVI, ("the second one - on which error term does it rest?", answer_quoting("CaM"))]
+    assert alone("and the first?", history) == "KIVI: on which error term does it rest? and the first?"
+
+
+def test_what_leads_is_told_and_a_question_of_its_own_has_no_lead() -> None:
+    assert standalone("how fast is it?", KIVI).leads == ("KIVI",)
+    assert standalone("which of them has code?", KIVI).leads == ("KIVI", "CaM")
+    assert standalone("What is MathScale?", KIVI).leads == ()
+
+
+def test_names_of_a_paper_are_found_as_they_are_written(index: PaperIndex) -> None:
+    def named(text: str) -> list[str]:
+        return [one.mention.title for one in papers_named(text, index)]
+
+    assert named("Is TURTLE like KIVI's cache, or BASED?") == ["TURTLE", "KIVI", "BASED"]
+    assert named("What is it based on?") == named("WHAT IS IT BASED ON NOW?") == named("") == []

@@ -4,6 +4,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -11,8 +12,19 @@ import pytest
 
 from rag import Answer, Assistant, Turn
 from rag.answering.stoppable import Stopper
+from rag.errors import AnswererError
 from tests.model_server import SERVER_WORDS, ModelServer, Reply, Shape
-from tests.scripted_model import ABOUT_OKAPI, ANIMALS, OFF_TOPIC, OKAPI_IS, OKAPI_REACHES, ScriptedLLM, assistant_over, with_llm
+from tests.scripted_model import (
+    ABOUT_OKAPI,
+    ANIMALS,
+    OFF_TOPIC,
+    OKAPI_IS,
+    OKAPI_REACHES,
+    Part,
+    ScriptedLLM,
+    assistant_over,
+    with_llm,
+)
 
 KEY = "sk-secret-31415"
 WRITTEN = f"{OKAPI_IS} [1] {OKAPI_REACHES} [1]"
@@ -26,10 +38,10 @@ FAULTS = [
     pytest.param(Reply(status=429), "too many requests", id="429"),
     pytest.param(Reply(status=500), "HTTP 500", id="500"),
     pytest.param(Reply(status=503), "HTTP 503", id="503"),
-    pytest.param(Reply(WRITTEN, end="cut"), "cut the connection", id="cut in mid-stream"),
-    pytest.param(Reply(WRITTEN, end="unfinished"), "cut the connection", id="without its end"),
+    pytest.param(Reply("Okapi is a", end="cut"), "cut the connection", id="cut in mid-stream"),
+    pytest.param(Reply("Okapi is a", end="unfinished"), "cut the connection", id="without its end"),
     pytest.param(Reply(waits=True), "did not answer in time|took too long", id="silent before the first byte"),
-    pytest.param(Reply(WRITTEN, end="silent"), "did not answer in time|took too long", id="silent in mid-stream"),
+    pytest.param(Reply("Okapi is a", end="silent"), "did not answer in time|took too long", id="silent in mid-stream"),
     pytest.param(Reply(), "empty reply", id="an empty reply"),
     pytest.param(Reply(body=""), "empty reply|no reply|cut the connection", id="an empty stream"),
     pytest.param(Reply(body='data: {"choices": [\n\n}}}\n\ndata: {{{\n\n'), "no reply|empty reply", id="malformed lines"),
@@ -108,6 +120,69 @@ def test_stream_of_a_failing_model_shows_the_quotes_first_and_last(small_assista
     assert_quotes_instead(snapshots[-1], quotes, told)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("end", ["cut", "unfinished", "silent"])
+def test_what_a_model_wrote_before_it_failed_is_kept_where_it_is_verified(
+    small_assistant: Assistant, shape: Shape, end: Any
+) -> None:
+    with served([Reply(f"{WRITTEN} Okapi also", end=end)], shape) as server:
+        answer = with_llm(small_assistant, server.spec, llm_timeout_seconds=2 if end == "silent" else 20).ask(ABOUT_OKAPI)
+    assert answer.model != "quotes"
+    assert answer.text == WRITTEN
+    assert re.search(r"(cut the connection|in time|too long).* the rest is missing", answer.notices[-1])
+
+
+def test_model_that_cannot_be_opened_any_more_is_replaced_by_quotes(
+    small_assistant: Assistant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone() -> Any:
+        raise AnswererError("The local model x.gguf did not start.")
+
+    for part in ("open", "count_tokens"):
+        assistant = with_llm(small_assistant, ScriptedLLM(WRITTEN))
+        model = assistant._answerers.model()
+        assert model is not None
+        broken = replace(model, **{part: lambda *_: gone()})  # type: ignore[arg-type]  # one of the two
+        monkeypatch.setattr(assistant._answerers, "model", lambda name, broken=broken: broken)
+        assert_quotes_instead(assistant.ask(ABOUT_OKAPI), small_assistant.ask(ABOUT_OKAPI), "did not start")
+
+
+LENGTH: dict[Shape, Reply] = {
+    "openai": Reply(
+        body='data: {"id":"1","object":"chat.completion.chunk","created":1,"model":"tiny","choices":[{"index":0,"delta":{"role":'
+        '"assistant","content":"<TEXT>"},"finish_reason":"length"}]}\n\ndata: [DONE]\n\n',
+        content_type="text/event-stream",
+    ),
+    "ollama": Reply(
+        body='{"model":"tiny","created_at":"2024-01-01T00:00:00Z","done":true,"done_reason":"length","message":{"role":"assistant",'
+        '"content":"<TEXT>"}}\n',
+        content_type="application/x-ndjson",
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", list(LENGTH))
+@pytest.mark.parametrize("text", ["", "<think>Okapi is"])
+def test_model_whose_tokens_went_into_thinking_is_asked_once_and_told(small_assistant: Assistant, shape: Shape, text: str) -> None:
+    reply = replace(LENGTH[shape], body=(LENGTH[shape].body or "").replace("<TEXT>", text))
+    with served([reply, GOOD], shape) as server:
+        answer = with_llm(small_assistant, server.spec).ask(ABOUT_OKAPI)
+    assert_quotes_instead(answer, small_assistant.ask(ABOUT_OKAPI), "llm_answer_tokens")
+    assert len(server.prompts) == 1
+
+
+@pytest.mark.parametrize("shape", list(LENGTH))
+def test_last_sentence_of_a_reply_that_ran_out_of_tokens_is_left_out(small_assistant: Assistant, shape: Shape) -> None:
+    reply = replace(LENGTH[shape], body=(LENGTH[shape].body or "").replace("<TEXT>", f"{WRITTEN} It reaches 71.2%"))
+    with served([reply], shape) as server:
+        assert with_llm(small_assistant, server.spec).ask(ABOUT_OKAPI).text == WRITTEN
+
+
+def test_last_sentence_without_its_full_stop_is_kept(small_assistant: Assistant) -> None:
+    with served([Reply(f"{OKAPI_IS} [1] It reaches 71.2% accuracy [1]")]) as server:
+        assert "71.2% accuracy [1]" in with_llm(small_assistant, server.spec).ask(ABOUT_OKAPI).text
+
+
 def test_server_that_is_gone_by_the_time_of_the_question(small_assistant: Assistant) -> None:
     with served([GOOD]) as server:
         assistant = with_llm(small_assistant, server.spec)
@@ -183,6 +258,36 @@ def test_endless_reply_is_ended(small_assistant: Assistant) -> None:
         answer = with_llm(small_assistant, server.spec, llm_timeout_seconds=2).ask(ABOUT_OKAPI)
     assert time.monotonic() - started < 4
     assert answer.citations
+
+
+class Endless(ScriptedLLM):
+    """A model object that writes one sentence for ever, and counts."""
+
+    count = 0
+
+    def stream_chat(self, messages: Any) -> Any:
+        while True:
+            self.count += 1
+            yield Part(f"{WRITTEN} ")
+
+
+def test_model_object_that_never_ends_is_read_no_further(small_assistant: Assistant) -> None:
+    endless = Endless("")
+    assert with_llm(small_assistant, endless).ask(ABOUT_OKAPI).text == WRITTEN
+    until = time.monotonic() + 2
+    while reading() and time.monotonic() < until:
+        time.sleep(0.02)
+    count = endless.count
+    time.sleep(0.1)
+    assert endless.count == count
+
+
+@pytest.mark.parametrize("start", ["", "<think>"], ids=["an answer", "thinking"])
+def test_reply_of_a_hundred_thousand_letters_is_read_in_two_seconds(small_assistant: Assistant, start: str) -> None:
+    long = "".join(f"Okapi {number} ranks. " for number in range(5000)) if not start else "We think. " * 10_000
+    started = time.monotonic()
+    with_llm(small_assistant, ScriptedLLM(f"{start}{long}", step=20)).ask(ABOUT_OKAPI)
+    assert time.monotonic() - started < 4  # two on a quiet machine
 
 
 def test_model_that_repeats_itself_is_ended(small_assistant: Assistant) -> None:

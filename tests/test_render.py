@@ -8,20 +8,27 @@ import pytest
 
 from rag import Answer, Citation, Paper
 from rag.citations import QuotedPaper, quoting_answer
+from rag.search import Hit
 from rag.text import sentence_spans
-from rag.web.render import answer_html, math_html, rich_text
+from rag.web.render import answer_html, error_html, prose_html, waiting_html
+from rag.web.rich_text import math_html, rich_text
 
 ABSTRACT = (
     "We present Gecko. It climbs glass at $3\\times$ the speed of **all** others. Code: https://example.org/gecko_v2. Gecko rests."
 )
 PAGE_TAGS = {
     "article", "h2", "h3", "section", "span", "small", "blockquote", "a", "details", "summary", "p", "mark", "div", "strong", "em",
+    "s", "ul", "li", "form", "label", "input", "button", "textarea", "table", "caption", "tbody", "tr", "td", "pre",
 }  # fmt: skip
 MATH_TAGS = {
     "math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "msup", "msub", "msubsup", "mfrac", "msqrt", "mroot", "mover", "munder",
     "munderover", "mtable", "mtr", "mtd", "mstyle", "mpadded", "mphantom",
 }  # fmt: skip
-PAGE_ATTRIBUTES = {"class", "href", "id", "tabindex", "target", "rel", "aria-label", "aria-busy"}
+PAGE_ATTRIBUTES = {
+    "class", "href", "id", "tabindex", "target", "rel", "aria-label", "aria-busy", "aria-hidden", "role", "type", "name", "value", "rows",
+    "maxlength", "hidden", "data-action", "data-form", "data-paper", "data-quote", "data-text", "data-title", "data-turn",
+}  # fmt: skip
+VOID = {"input"}
 MATH_ATTRIBUTES = {
     "display", "stretchy", "mathvariant", "fence", "accent", "displaystyle", "linethickness", "width", "form", "aria-label",
 }  # fmt: skip
@@ -68,7 +75,8 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, {name: value or "" for name, value in attrs}))
-        self.open.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
         if tag == "mark":
             self.marked.append("")
 
@@ -108,7 +116,7 @@ def assert_harmless(page: Page) -> None:
     for tag, attributes in page.elements:
         assert tag in PAGE_TAGS | MATH_TAGS
         assert attributes.keys() <= (MATH_ATTRIBUTES if tag in MATH_TAGS else PAGE_ATTRIBUTES)
-    assert all(href.startswith(("https://", "http://", "#quote-")) for href in page.attributes("href"))
+    assert all(href.startswith(("https://", "http://", "#quote-", "#paper-")) for href in page.attributes("href"))
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -224,8 +232,9 @@ def test_markers_lead_to_their_own_quotes_and_ids_are_unique_on_the_page() -> No
     answer = answer_quoting(*papers)
     page = Page("".join(answer_html(answer, turn=turn) for turn in (1, 2, 11)))
     ids = page.attributes("id")
-    assert len(ids) == len(set(ids)) == 3 * len(answer.citations)
-    assert [href.removeprefix("#") for href in page.attributes("href") if href.startswith("#")] == ids
+    assert len(ids) == len(set(ids)) == 3 * (len(answer.citations) + 1)
+    quotes = [id_ for id_ in ids if id_.startswith("quote-")]
+    assert [href.removeprefix("#") for href in page.attributes("href") if href.startswith("#quote-")] == quotes
 
 
 def test_the_number_of_a_marker_is_the_number_of_its_paper() -> None:
@@ -262,3 +271,71 @@ def test_a_citation_may_cover_the_whole_abstract() -> None:
     citation = Citation(1, paper_of(), ABSTRACT, 0, len(ABSTRACT), 1.0, (0, 1))
     page = Page(answer_html(replace(answer_quoting(), citations=(citation,)), turn=1))
     assert page.marked == [Page(rich_text(ABSTRACT)).text]
+
+
+STRUCK = "~~Bananas grow on [trees](https://evil.example), see https://evil.example.~~ *(not supported by the abstracts)*"
+
+
+def test_a_models_sentences_keep_their_markers_and_unsupported_ones_are_struck_and_labelled() -> None:
+    paper = paper_of()
+    first, second = "Gecko climbs glass.", "It rests."
+    text = f"{first} [1] {STRUCK}\n\n{second} [1]"
+    citations = tuple(
+        Citation(1, paper, quote, paper.abstract.index(quote), paper.abstract.index(quote) + len(quote), 1.0, claim)
+        for quote, claim in (
+            ("We present Gecko.", (0, len(first) + 4)),
+            ("Gecko rests.", (text.index(second), len(text))),
+        )
+    )
+    answer = replace(answer_quoting(paper), text=text, citations=citations, model="ollama:tiny")
+    page = Page(prose_html(answer, turn=1))
+    assert [tag for tag, _ in page.elements].count("p") == 2
+    assert [tag for tag, _ in page.elements].count("s") == 1
+    assert "Bananas grow on [trees](https://evil.example), see https://evil.example. (not supported by the abstracts)" in page.text
+    assert page.attributes("href") == ["#quote-1-1-0", f"#quote-1-1-{paper.abstract.index('Gecko rests.')}"]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_an_attack_in_a_draft_an_error_or_a_waiting_question_is_harmless_and_shown(attack: str) -> None:
+    growing = replace(answer_quoting(paper_of()), is_final=False, draft=f"It says {attack}", model="ollama:tiny")
+    for made in (answer_html(growing, turn=1), error_html("Why?", f"Failed: {attack}"), waiting_html(attack)):
+        page = Page(made)
+        assert_harmless(page)
+        assert attack in page.text
+
+
+def test_a_draft_is_not_read_aloud_and_only_its_end_is_shown() -> None:
+    growing = replace(answer_quoting(paper_of()), is_final=False, draft="old " * 5000 + "the end", model="ollama:tiny")
+    page = Page(answer_html(growing, turn=1))
+    assert "true" in page.attributes("aria-hidden")
+    assert "the end" in page.text
+    assert len(page.text) < 6000
+
+
+def test_how_an_answer_was_found_shows_what_was_searched_and_what_was_considered() -> None:
+    other = paper_of("Okapi ranks.", id="fedcba9876543210", title="Okapi <i>")
+    answer = replace(
+        answer_quoting(paper_of()), standalone_question='What is "Gecko"?', hits=(Hit(other, 0.5, ()),), timings={"search": 0.25}
+    )
+    page = Page(answer_html(answer, turn=1))
+    assert page.attributes("value") == ['What is "Gecko"?']
+    for shown in ("Okapi <i>", "0.50", "search 0.25", "exact quotes"):
+        assert shown in page.text
+    assert "#paper-fedcba9876543210" in page.attributes("href")
+
+
+def test_buttons_are_for_what_there_is() -> None:
+    def actions(made: str) -> set[str]:
+        return set(Page(made).attributes("data-action"))
+
+    plain = actions(answer_html(answer_quoting(paper_of()), turn=1))
+    assert {"retry", "edit", "copy", "markdown", "bibtex"} <= plain
+    assert not {"good", "bad"} & plain
+    assert {"good", "bad"} <= actions(answer_html(answer_quoting(paper_of()), turn=1, offers_feedback=True))
+    assert not {"copy", "bibtex"} & actions(answer_html(replace(answer_quoting(), status="not_found"), turn=1))
+
+
+def test_everything_is_said_in_chinese_when_asked() -> None:
+    page = Page(answer_html(replace(answer_quoting(), status="not_found"), turn=1, language="zh"))
+    assert "集合里没有" in page.text
+    assert "再问一次" in page.text

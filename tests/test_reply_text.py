@@ -33,6 +33,28 @@ def read(text: str, *, is_whole: bool = True) -> list[tuple[str, tuple[int, ...]
         ("Bees fly [source 2].", (2,)),
         ("Bees fly [ 1 ].", (1,)),
         ("Bees fly [99].", (99,)),
+        ("Bees fly (1).", (1,)),
+        ("Bees fly. (1)", (1,)),
+        ("Bees fly (Abstract 1).", (1,)),
+        ("Bees fly [source: 1].", (1,)),
+        ("Bees fly [doc 1].", (1,)),
+        ("Bees fly [ref 1].", (1,)),
+        ("Bees fly 【1†source】.", (1,)),
+        ("Bees fly [1 and 2].", (1, 2)),
+        ("Bees fly [Paper 1, Paper 2].", (1, 2)),
+        ("Bees fly [abstracts 1 and 3-4].", (1, 3, 4)),
+        ("Bees fly [1]-[3].", (1, 2, 3)),
+        ("Bees fly \\[1\\].", (1,)),
+        ("Bees fly<sup>1</sup>.", (1,)),
+        ("Bees fly ［1］.", (1,)),
+        ("Bees fly [[1]].", (1,)),
+        ("Bees fly **[1]**.", (1,)),
+        ("Bees fly [1](http://evil.example/x).", (1,)),
+        ("[1] Bees fly.", (1,)),
+        ("[1]: Bees fly.", (1,)),
+        ("According to abstract 1, bees fly.", (1,)),
+        ("In [1], bees fly.", (1,)),
+        ("Abstract 1 says that bees fly.", (1,)),
         ("Bees fly [0].", (0,)),
         ("Bees fly.", ()),
     ],
@@ -45,7 +67,18 @@ def test_marker_after_the_full_stop_belongs_to_the_sentence_before() -> None:
     assert read("Bees fly. [1] Ants walk. [2]") == [("Bees fly.", (1,)), ("Ants walk.", (2,))]
 
 
-@pytest.mark.parametrize("written", ["Bees fly [a].", "Bees fly [12345].", "Bees fly (1).", "Bees fly [1.5]."])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Bees fly [a].",
+        "Bees fly [12345].",
+        "Bees fly [1.5].",
+        "First (1) bees, then (2) ants fly.",
+        "In 10 (2024).",
+        "Cost is O(n²).",
+        "About x<b and c>d.",
+    ],
+)
 def test_what_is_no_marker_stays(written: str) -> None:
     assert read(written) == [(written, ())]
 
@@ -108,15 +141,47 @@ def test_thinking_that_has_not_ended_is_left_out_of_a_growing_reply() -> None:
     assert read("<think>Bees fly. Ants walk. ", is_whole=False) == []
 
 
-def test_repeated_sentences_are_told_and_written_once_in_their_first_order() -> None:
+def test_repeated_sentences_are_written_once_in_their_first_order() -> None:
     reply = read_reply_text("Bees fly [1]. Ants walk. Bees fly [2]. Ants  walk!")
     assert [(one.text, one.markers) for one in reply.sentences] == [("Bees fly.", (1,)), ("Ants walk.", ())]
-    assert reply.repeats_itself
-    assert not read_reply_text("Bees fly. Ants walk.").repeats_itself
+    assert not reply.is_full
 
 
-def test_last_sentence_that_was_cut_is_left_out() -> None:
-    assert read("Bees fly [1]. Ants walk over the") == [("Bees fly.", (1,))]
+def test_reply_that_repeats_two_long_sentences_goes_on_so() -> None:
+    bees, ants = "Bees fly over the long hill.", "Ants walk under the long hill."
+    assert read_reply_text(f"{bees} {ants} {bees} {ants}").is_full
+    assert not read_reply_text(f"{bees} {ants} {bees}").is_full
+
+
+def test_headings_are_no_sentences_and_their_repetition_ends_nothing() -> None:
+    written = "**Method**\nBees fly [1].\n**Result**\nAnts walk [1].\n## Method\nThere are two:\n- Wasps hum [1]."
+    assert [text for text, _ in read(written)] == ["Bees fly.", "Ants walk.", "Wasps hum."]
+    assert not read_reply_text(written).is_full
+
+
+def test_last_sentence_is_left_out_when_the_model_had_no_tokens_left() -> None:
+    written = "Bees fly [1]. Ants walk over the"
+    assert [one.text for one in read_reply_text(written, is_cut=True).sentences] == ["Bees fly."]
+    assert read(written) == [("Bees fly.", (1,)), ("Ants walk over the", ())]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "<b>Bees fly.</b> [1]",
+        "<b>Bees fly.</b>¹",
+        "<script>alert(1)</script> Bees fly. [1]",
+        "Bees <img src=x onerror=alert(1)>fly. [1]",
+        "**Bees** fly. [1]",
+        "B\u200be\u200des\ufeff \u202efly\u202c. [1]",
+        "Bees fly\x1b[31m. [1]",
+        "Sources\nBees fly. [1]",
+        "So I answer about ants.</think>\nBees fly. [1]",
+        "<reasoning>Ants walk.</reasoning> Bees fly. [1]",
+    ],
+)
+def test_tags_unseen_letters_and_lone_marks_of_thinking_are_taken_off(written: str) -> None:
+    assert read(written) == [("Bees fly.", (1,))]
 
 
 def test_only_sentence_is_kept_without_its_full_stop() -> None:
@@ -139,20 +204,48 @@ def test_sentence_of_a_growing_reply_counts_once_it_has_ended(growing: str, sent
     assert len(read(growing, is_whole=False)) == sentences
 
 
-def test_not_stated_counts_only_alone() -> None:
-    assert read_reply_text("NOT STATED").is_not_stated
-    assert read_reply_text("<think>Hm.</think>\n**NOT STATED**.").is_not_stated
-    assert not read_reply_text("Bees fly [1]. The rest is NOT STATED.").is_not_stated
-    assert not read_reply_text("Bees fly [1].").is_not_stated
+@pytest.mark.parametrize(
+    "written",
+    [
+        "NOT STATED",
+        "<think>Hm.</think>\n**NOT STATED**.",
+        "Not stated.",
+        "NOT STATED. Bananas are blue. [1]",
+        "The abstracts do not state this.",
+        "I cannot answer this from the abstracts.",
+    ],
+)
+def test_reply_that_begins_with_not_stated_says_nothing_else(written: str) -> None:
+    reply = read_reply_text(written)
+    assert reply.is_not_stated
+    assert not reply.sentences
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["Bees fly [1]. The rest is NOT STATED.", "Bees fly [1].", "Not stated directly, but bees fly.", "There is no WRONG PREMISE."],
+)
+def test_tag_within_a_reply_decides_nothing(written: str) -> None:
+    reply = read_reply_text(written)
+    assert not reply.is_not_stated
+    assert not reply.is_wrong_premise
+    assert reply.sentences
+
+
+def test_what_follows_a_denial_in_plain_words_is_read() -> None:
+    reply = read_reply_text("The abstracts do not mention hills. Bees fly [1].")
+    assert reply.is_not_stated
+    assert [one.text for one in reply.sentences] == ["Bees fly."]
 
 
 def test_wrong_premise_is_told_with_what_follows() -> None:
-    reply = read_reply_text("WRONG PREMISE: Bees fly [1].")
-    assert reply.is_wrong_premise
-    assert [one.markers for one in reply.sentences] == [(1,)]
+    for tag in ("WRONG PREMISE: ", "**Wrong premise.** ", "WRONG PREMISE\n"):
+        reply = read_reply_text(f"{tag}Bees fly [1].")
+        assert reply.is_wrong_premise
+        assert [(one.text, one.markers) for one in reply.sentences] == [("Bees fly.", (1,))]
 
 
-@pytest.mark.parametrize("nothing", ["", "  \n ", "***", "[1]", "[1] [2].", "<think>", "---\n```\n", "Sources:\n[1] Bees."])
+@pytest.mark.parametrize("nothing", ["", "  \n ", "***", "[1]", "[1] [2].", "<think>", "---\n```\n", "Sources:\n[1]"])
 def test_reply_of_nothing_has_no_sentences(nothing: str) -> None:
     assert read(nothing) == []
 
@@ -168,6 +261,12 @@ def test_reply_of_nothing_has_no_sentences(nothing: str) -> None:
         "\n- " * 20_000,
         "[" * 50_000,
         "1,2;" * 20_000,
+        "Sources\n" * 10_000,
+        " " * 100_000 + "Bees fly.",
+        "<script>" * 15_000,
+        "<a " * 30_000,
+        "paper 1 " * 12_000,
+        "a" * 100_000,
     ],
     ids=lambda text: text[:7],
 )

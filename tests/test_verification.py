@@ -84,6 +84,18 @@ def test_comparison_with_an_unfounded_half_is_not_supported(verifier: Verifier) 
     assert grounds(verifier, text, 1, 2) == []
 
 
+@pytest.mark.parametrize("tail", [", but both fail", "; bananas sink", " and both sink"])
+def test_comparison_with_an_unfounded_short_clause_is_not_supported(verifier: Verifier, tail: str) -> None:
+    text = "We study the patience of herons with a Bayesian model of waiting time, whereas Zebra is a method that paints stripes on graphs"
+    assert len(grounds(verifier, f"{text}.", 1, 3)) == 2
+    assert grounds(verifier, f"{text}{tail}.", 1, 3) == []
+
+
+@pytest.mark.parametrize("text", ["2", "Zebra.", "Graphs", "71.2%."])
+def test_fragment_rests_on_nothing(verifier: Verifier, text: str) -> None:
+    assert grounds(verifier, text, 1, 2) == []
+
+
 def test_sentence_is_judged_once(small_assistant: Assistant, verifier: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
     first = verifier.ground(ReplySentence(OKAPI_IS, (2,), 0))
     monkeypatch.setattr("rag.verification.support", None)  # it would fail when called

@@ -85,6 +85,14 @@ class VectorFile:
         """The unit vector (dimension,) of a row."""
         return np.asarray(self._arrays["vectors"][row], np.float32)
 
+    def similarities(self, rows: NDArray[np.intp], vector: Vector) -> NDArray[np.float32]:
+        """How near each of `rows` (n,) is to a unit vector, read in stretches: an array (n,)."""
+        found = np.empty(len(rows), np.float32)
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            part = rows[start : start + _ROWS_AT_ONCE]
+            found[start : start + len(part)] = np.asarray(self._arrays["vectors"][part], np.float32) @ vector
+        return found
+
     def parts(self, row: int) -> Matrix:
         """The unit vectors (parts, dimension) of a row's parts."""
         return np.asarray(self._arrays["parts"][_stretch(self._arrays["part_ends"], row)], np.float32)
@@ -97,6 +105,9 @@ class VectorFile:
     def encoded(self, key: str) -> Encoded:
         """What was encoded from `key`."""
         return _encoded_row(self._arrays, self._rows[key])
+
+
+_ROWS_AT_ONCE = 8192
 
 
 class PendingVectors:

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 
 from rag.answer import Answer
 from rag.answering.abstention import Verdict, judge
-from rag.answering.evidence import PAPERS_READ, choose
+from rag.answering.evidence import choose, has_number, named_rows, terms_of
 from rag.answering.llm import make_prompt
 from rag.answering.model_answer import Written, write_answer
 from rag.answering.models import LanguageModel
 from rag.answering.quotes import answer_with_quotes
-from rag.answering.replies import ModelFailedError, StoppedError
+from rag.answering.replies import StoppedError
 from rag.coefficients import Coefficients
+from rag.errors import AnswererError
 from rag.index import PaperIndex
 from rag.planning import Plan
 from rag.questions import LONGEST_QUESTION, Question
@@ -46,7 +47,7 @@ def judged(
     evidence = choose(
         plan.question,
         query,
-        found[:PAPERS_READ],
+        found,
         index,
         coefficients,
         max_quotes=settings.max_quotes,
@@ -81,10 +82,11 @@ def modelled(
 ) -> Iterator[Answer]:
     """What `model` makes of the evidence, in snapshots; the last is final. `quotes` stand until its first verified sentence, and in
     its place when it fails, is stopped, or writes nothing that is supported."""
+    named = named_rows(found.plan.question, found.candidates, found.index)
     try:
         prompt = make_prompt(
             found.plan.standalone, found.verdict.evidence, found.candidates, found.index, model,
-            max_papers=settings.max_papers, language="English",
+            max_papers=settings.max_papers, named=named,
         )  # fmt: skip
         verifier = Verifier(prompt.shown, found.index, embedder, coefficients)
         for written in write_answer(
@@ -94,15 +96,15 @@ def modelled(
             if written.is_final:
                 yield _finished(quotes, written, len(prompt.shown), found, model)
             else:
-                yield _growing(quotes, written, model)
-    except ModelFailedError as failure:
+                yield _growing(quotes, written, found, model)
+    except AnswererError as failure:
         yield _finished(quotes, Written(failure=str(failure)), 0, found, model)
     except StoppedError:
         yield replace(quotes, notices=(*quotes.notices, f"{model.name} was stopped; these are the quotes."))
 
 
-def _growing(quotes: Answer, written: Written, model: LanguageModel) -> Answer:
-    if not written.citations:
+def _growing(quotes: Answer, written: Written, found: Found, model: LanguageModel) -> Answer:
+    if not written.citations or _verdict_stands(quotes, written, found):
         return replace(quotes, is_final=False, draft=written.draft)
     return replace(
         quotes,
@@ -117,16 +119,22 @@ def _growing(quotes: Answer, written: Written, model: LanguageModel) -> Answer:
 
 def _finished(quotes: Answer, written: Written, shown: int, found: Found, model: LanguageModel) -> Answer:
     notices = list(found.plan.notices)
-    if written.failure:
+    if written.failure and not written.citations:
         return replace(quotes, notices=(*quotes.notices, f"{written.failure} These are the quotes chosen without it."))
     told = f"{model.name} was shown {shown} of the {len(found.index.papers)} papers."
     if written.is_not_stated:
         status = quotes.status if quotes.status == "premise" else "silent"
         said = quotes.notices if quotes.status in _SAID else (*quotes.notices, _SAID["silent"])
         return replace(quotes, status=status, notices=(*said, f"{told} It found no answer in them."))
+    if _verdict_stands(quotes, written, found):
+        return replace(quotes, notices=(*quotes.notices, f"{told} What it wrote does not hold against these quotes."))
+    if written.failure:
+        told += f" {written.failure} What stands here it had written before; the rest is missing."
     if written.dropped:
         sentences = "sentence" if written.dropped == 1 else "sentences"
         told += f" {written.dropped} {sentences} it wrote the abstracts do not support; nothing rests on them."
+    if written.in_english:
+        told += f" The answer, or {written.in_english} of its sentences, is in English: no translation of it could be verified."
     is_premise = written.is_wrong_premise or quotes.status == "premise"
     if is_premise:
         notices.append(_SAID["premise"])
@@ -137,6 +145,28 @@ def _finished(quotes: Answer, written: Written, shown: int, found: Found, model:
         citations=written.citations,
         notices=(*notices, told),
         model=model.name,
+    )
+
+
+def _verdict_stands(quotes: Answer, written: Written, found: Found) -> bool:
+    """Whether the verdict on the evidence stands against what a model wrote.
+
+    That the question assumes something wrong stands unless the model cites the sentence that says so. That the abstract is silent
+    stands unless the model cites another sentence than the nearest, which holds most of what the question asks beyond the paper's
+    name and the nearest sentence, and a figure where a number is asked for.
+    """
+    cited, quoted_before = ({(one.paper.id, one.start) for one in each.citations} for each in (written, quotes))
+    if quotes.status == "premise":
+        return not cited & quoted_before
+    if quotes.status != "silent":
+        return False
+    question = found.plan.question
+    known = [*question.names, *(text for one in quotes.citations for text in (one.paper.title, one.quote))]
+    asked = set(question.terms).difference(*(terms_of(text) for text in known))
+    others = [one.quote for one in written.citations if (one.paper.id, one.start) not in quoted_before]
+    return not any(
+        2 * len(asked & set(terms_of(quote))) > len(asked) and ("number" not in question.cues or has_number(quote))
+        for quote in others
     )
 
 

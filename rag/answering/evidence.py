@@ -69,9 +69,14 @@ def choose(
     max_quotes: int,
     max_papers: int,
 ) -> list[Evidence]:
-    """One to `max_quotes` sentences from at most `max_papers` papers, the most probable first; none only without papers."""
+    """One to `max_quotes` sentences from at most `max_papers` papers, the most probable first; none only without papers.
+
+    A comparison gets at least one sentence of each paper that it names, as far as both bounds allow.
+    """
+    named = named_rows(question, ranked, index)
+    named = named if len(named) > 1 else []
     scored = []
-    for candidate in ranked[:PAPERS_READ]:
+    for candidate in [*ranked[:PAPERS_READ], *(one for one in ranked[PAPERS_READ:] if one.row in named)]:
         features = sentence_features(question, query, candidate, index)
         linear = features @ coefficients.weights("sentences", SENTENCE_FEATURES)
         within = np.exp(linear - linear.max())
@@ -92,7 +97,40 @@ def choose(
         introduction = _introduction(question, [one for one in scored if one.row == chosen[0].row], index)
         if introduction is not None and introduction not in chosen:
             return [*chosen[: max_quotes - 1], introduction]
-    return chosen
+    return _with_each_named(chosen, scored, named, max_quotes=max_quotes, max_papers=max_papers)
+
+
+def named_rows(question: Question, ranked: Sequence[Candidate], index: PaperIndex) -> list[int]:
+    """The rows of the papers that a question names: each the only one of those found whose title holds one of its names."""
+    rows = []
+    for name in question.names:
+        pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
+        holders = [one.row for one in ranked if pattern.search(index.papers[one.row].title)]
+        rows += holders if len(holders) == 1 else []
+    return list(dict.fromkeys(rows))
+
+
+def _with_each_named(
+    chosen: Sequence[Evidence], scored: Sequence[Evidence], named: Sequence[int], *, max_quotes: int, max_papers: int
+) -> list[Evidence]:
+    """`chosen` with the best sentence of each named paper that it lacks, in place of the least probable that can be spared."""
+    kept = list(chosen)
+    for row in named:
+        if any(one.row == row for one in kept):
+            continue
+        rows = [one.row for one in kept]
+        is_full, is_paper_too_many = len(kept) == max_quotes, len(set(rows)) == max_papers
+        spare = [
+            one
+            for one in kept[1:]
+            if (rows.count(one.row) > 1 or one.row not in named) and not (is_paper_too_many and rows.count(one.row) > 1)
+        ]
+        if is_full or is_paper_too_many:
+            if not spare:
+                continue
+            kept.remove(spare[-1])
+        kept.append(next(one for one in scored if one.row == row))
+    return kept
 
 
 def _introduction(question: Question, sentences: Sequence[Evidence], index: PaperIndex) -> Evidence | None:

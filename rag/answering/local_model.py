@@ -68,9 +68,10 @@ def require_model_file(path: Path) -> None:
     try:
         with open(path, "rb") as file:
             magic = file.read(len(_MAGIC))
-    except OSError as error:
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise AnswererError(
-            f"The model file {path} cannot be read ({error.strerror}). Give the path of a GGUF file: local:/path/model.gguf"
+            f"The model file {path} cannot be read ({reason}). Give the path of a GGUF file: local:/path/model.gguf"
         ) from error
     if magic != _MAGIC:
         raise AnswererError(f"{path} is not a GGUF model file. Give the path of one: local:/path/model.gguf")
@@ -79,13 +80,13 @@ def require_model_file(path: Path) -> None:
 def _started(path: Path) -> tuple[subprocess.Popen[str], Address]:
     key = secrets.token_urlsafe(24)
     threads = max(1, (os.cpu_count() or 2) - 1)  # one core stays free for the page and the embedder
-    process = subprocess.Popen(
-        [sys.executable, "-m", __name__.replace("local_model", "local_server"), str(path), str(threads)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
+    command = [sys.executable, "-m", __name__.replace("local_model", "local_server"), str(path), str(threads)]
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    except (OSError, ValueError) as error:
+        raise AnswererError(
+            f"The local model {path.name} did not start: {error}. Answer without it: leave the setting llm out."
+        ) from error
     assert process.stdin is not None
     assert process.stdout is not None
     timer = threading.Timer(_START_SECONDS, process.kill)

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from rag.answering.local_model import LocalServer, can_run, packaged_model, require_model_file
-from rag.answering.model_servers import get_json, shown_address, window_of
+from rag.answering.model_servers import get_json, is_loopback, positive, rows_of, shown_address, window_of
 from rag.answering.replies import Request, failure_of
 from rag.answering.specs import Spec, parse_spec
 from rag.answering.stoppable import Stopper
@@ -89,9 +89,12 @@ def estimated_tokens(messages: Sequence[Any]) -> int:
 
 def _given(llm: Any, settings: Settings) -> LanguageModel:
     """Any LlamaIndex LLM object; nothing but reading on can stop it."""
-    metadata = getattr(llm, "metadata", None)
+    try:
+        metadata = getattr(llm, "metadata", None)
+    except Exception:  # some look their model up in a table, and raise what they like for one that is not in it
+        metadata = None
     name = str(getattr(metadata, "model_name", "") or type(llm).__name__)
-    window = int(getattr(metadata, "context_window", 0) or settings.llm_window_tokens)
+    window = positive(getattr(metadata, "context_window", 0)) or settings.llm_window_tokens
     return _model(name, settings, lambda: Request(llm, lambda: None), window=window)
 
 
@@ -125,12 +128,15 @@ def _local(spec: Spec, settings: Settings) -> LanguageModel:
 
     def opens() -> Request:
         address = server.address()
-        return _openai_request(path.stem, f"{address.url}/v1", address.key, limits, is_local=True)
+        return _openai_request(path.stem, f"{address.url}/v1", address.key, limits)
 
     def counts(messages: Sequence[Any]) -> int:
         plain = [{"role": message.role.value, "content": message.content} for message in messages]
-        prompt = post("/apply-template", {"messages": plain})["prompt"]
-        return len(post("/tokenize", {"content": prompt, "add_special": True})["tokens"])
+        try:
+            prompt = post("/apply-template", {"messages": plain})["prompt"]
+            return len(post("/tokenize", {"content": prompt, "add_special": True})["tokens"])
+        except (KeyError, TypeError) as error:
+            raise failure_of(error, name) from error
 
     window = int(window_of(f"{server.address().url}/v1", server.address().key, path.stem) or settings.llm_window_tokens)
     return replace(_model(name, limits, opens, window=window, counts=counts), is_small=not spec.model)
@@ -161,11 +167,11 @@ def _openai(spec: Spec, settings: Settings) -> LanguageModel:
     return _model(name, settings, opens, window=_metadata_window(opens, name=name, package="llama-index-llms-openai"))
 
 
-def _openai_request(model: str, url: str, key: str, settings: Settings, *, kind: Any = None, is_local: bool = False) -> Request:
+def _openai_request(model: str, url: str, key: str, settings: Settings, *, kind: Any = None) -> Request:
     from llama_index.llms.openai_like import OpenAILike
 
     stopper = Stopper()
-    client = httpx.Client(timeout=settings.llm_timeout_seconds, event_hooks=stopper.event_hooks, trust_env=not is_local)
+    client = httpx.Client(timeout=settings.llm_timeout_seconds, event_hooks=stopper.event_hooks, trust_env=not is_loopback(url))
     options: dict[str, Any] = {"is_chat_model": True, "context_window": settings.llm_window_tokens} if kind is None else {}
     llm = (kind or OpenAILike)(
         model=model, api_base=url, api_key=key or _NO_KEY, temperature=0.0, additional_kwargs={"seed": 0}, max_retries=0,
@@ -182,9 +188,8 @@ def _openai_request(model: str, url: str, key: str, settings: Settings, *, kind:
 def _ollama(spec: Spec, settings: Settings) -> LanguageModel:
     url = spec.url or _OLLAMA
     name = f"ollama:{spec.model}"
-    names = [
-        str(one.get("name", "")) for one in get_json(f"{url}/api/tags", "", name, hint="Start it: ollama serve").get("models", [])
-    ]
+    found = get_json(f"{url}/api/tags", "", name, hint="Start it: ollama serve")
+    names = [str(row.get("name", "")) for row in rows_of(found, "models", name)]
     if not any(spec.model in (known, known.removesuffix(":latest")) for known in names):
         raise AnswererError(
             f"Ollama at {shown_address(url)} does not hold the model {spec.model}. Fetch it: ollama pull {spec.model}"
@@ -195,7 +200,9 @@ def _ollama(spec: Spec, settings: Settings) -> LanguageModel:
         from llama_index.llms.ollama import Ollama
 
         stopper = Stopper()
-        client = ollama.Client(host=url, timeout=settings.llm_timeout_seconds, event_hooks=stopper.event_hooks)
+        client = ollama.Client(
+            host=url, timeout=settings.llm_timeout_seconds, event_hooks=stopper.event_hooks, trust_env=not is_loopback(url)
+        )
         # Without num_ctx Ollama cuts a long prompt to a few thousand tokens and tells only its own log.
         options = {"seed": 0, "num_ctx": settings.llm_window_tokens, "num_predict": settings.llm_answer_tokens}
         llm = Ollama(

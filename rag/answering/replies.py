@@ -3,12 +3,13 @@
 What goes wrong becomes a `ModelFailedError` in our own words, which hold a status code and never what the server sent.
 """
 
+import math
 import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from rag.errors import AnswererError
 
@@ -36,19 +37,29 @@ class Request:
     stop: Callable[[], None]
 
 
-_Item = str | BaseException | None
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a reply's text; `is_cut` on the last tells that the model had used up the tokens it may write."""
+
+    text: str
+    is_cut: bool = False
+
+
+_Ending = Literal["", "finished", "cut"]
+_Item = Piece | BaseException | None
 
 
 def read_reply(
     request: Request, messages: Sequence[Any], *, name: str, until: float, stopped: threading.Event | None = None
-) -> Iterator[str]:
+) -> Iterator[Piece]:
     """The pieces of the reply to `messages` (LlamaIndex ChatMessages) as they come.
 
     `until` is a moment of `time.monotonic`. Raises `ModelFailedError`, or `StoppedError` once `stopped` is set. However the reading ends,
     the request is over then, also on the server.
     """
     pieces: queue.SimpleQueue[_Item] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(request.llm, messages, pieces), daemon=True, name="reply").start()
+    is_over = threading.Event()
+    threading.Thread(target=_read, args=(request.llm, messages, pieces, is_over), daemon=True, name="reply").start()
     length = 0
     try:
         while True:
@@ -64,38 +75,49 @@ def read_reply(
                 return
             if isinstance(piece, BaseException):
                 raise failure_of(piece, name) from piece
-            length += len(piece)
+            length += len(piece.text)
             if length > _LONGEST_REPLY:
                 return
             yield piece
     finally:
+        is_over.set()
         request.stop()
 
 
-def _read(llm: Any, messages: Sequence[Any], pieces: "queue.SimpleQueue[_Item]") -> None:
-    """Runs in the thread. A reply that ends without its last mark was cut."""
-    is_finished = True
+def _read(llm: Any, messages: Sequence[Any], pieces: "queue.SimpleQueue[_Item]", is_over: threading.Event) -> None:
+    """Runs in the thread until nobody waits any more. A reply that ends without its last mark broke off."""
+    ending: _Ending = "finished"
     try:
         for part in llm.stream_chat(list(messages)):
-            is_finished = _is_last(part, was=is_finished)
+            if is_over.is_set():
+                return
+            ending = _ending(part, was=ending)
             if part.delta:
-                pieces.put(part.delta)
-        pieces.put(None if is_finished else ConnectionError("the reply has no end"))
+                pieces.put(Piece(part.delta))
+        if ending == "cut":
+            pieces.put(Piece("", is_cut=True))
+        pieces.put(None if ending else ConnectionError("the reply has no end"))
     except BaseException as error:  # every library has errors of its own kinds; the reader translates them
         pieces.put(error)
 
 
-def _is_last(part: Any, *, was: bool) -> bool:
-    """Whether the reply may end after `part`, as far as the server's own form tells it."""
+def _ending(part: Any, *, was: _Ending) -> _Ending:
+    """How the reply would end with `part`, as far as the server's own form tells it; empty when it may not end there."""
     raw = getattr(part, "raw", None)
     choices = getattr(raw, "choices", None)
     if choices:
-        return getattr(choices[0], "finish_reason", None) is not None
+        return _named(getattr(choices[0], "finish_reason", None))
     if isinstance(raw, dict) and "done" in raw:  # Ollama's
-        return bool(raw["done"])
+        return _named(raw.get("done_reason") or "stop") if raw["done"] else ""
     if isinstance(raw, dict) and "type" in raw:  # Anthropic's
-        return raw["type"] in ("message_delta", "message_stop")
+        delta = raw.get("delta")
+        reason = delta.get("stop_reason") if isinstance(delta, dict) else getattr(delta, "stop_reason", None)
+        return was if raw["type"] == "message_stop" and was else _named(reason) if raw["type"] == "message_delta" else ""
     return was
+
+
+def _named(reason: object) -> _Ending:
+    return "" if reason is None else "cut" if reason in ("length", "max_tokens") else "finished"
 
 
 def failure_of(error: BaseException, name: str) -> ModelFailedError:
@@ -117,6 +139,10 @@ def _status_failure(status: int, retry_after: float, name: str) -> ModelFailedEr
         return ModelFailedError(f"{name} refused the key (HTTP {status}). Check the key in the environment.")
     if status == 404:
         return ModelFailedError(f"{name} is not known to its server (HTTP 404). Check its name.")
+    if 300 <= status < 400:
+        return ModelFailedError(
+            f"The server of {name} sends requests elsewhere (HTTP {status}). Give the address that it leads to."
+        )
     if status == 429:
         wait = f", and asks to wait {retry_after:.0f} s" if retry_after else ""
         message = f"{name} has had too many requests (HTTP 429){wait}. Ask again later."
@@ -129,6 +155,7 @@ def _status_failure(status: int, retry_after: float, name: str) -> ModelFailedEr
 
 def _retry_after(response: Any) -> float:
     try:
-        return max(0.0, float(response.headers.get("retry-after", 0)))
+        seconds = float(response.headers.get("retry-after", 0))
+        return max(0.0, seconds) if math.isfinite(seconds) else 0.0
     except (AttributeError, TypeError, ValueError):  # no response, or a date instead of seconds
         return 0.0

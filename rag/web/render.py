@@ -1,104 +1,96 @@
-"""Answers to HTML. Everything that comes from a file or a person is escaped here and nowhere else.
+"""Answers to HTML: the question, what answers it with its sources, how it was found, and what can be done with it.
 
-Abstracts keep their words; their maths is written as MathML (which browsers draw without scripts or fonts from elsewhere),
-their emphasis as emphasis, their web addresses as links. Knows no Gradio.
+What comes from a file, a person or a model is escaped here or in `rich_text` and nowhere else. Knows no Gradio.
 """
 
 import html
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from xml.etree import ElementTree
-
-import latex2mathml.converter
 
 from rag.answer import Answer
-from rag.answering.specs import QUOTES
+from rag.answering.specs import LOCAL, QUOTES
 from rag.citations import UNSUPPORTED, Citation, unescaped
+from rag.export import answer_markdown, bibtex, plain_with_citations
 from rag.papers import Paper
-from rag.text import MATH, clean_url
+from rag.web.rich_text import link_html, rich_text
+from rag.web.texts import Language, say
 
-_URL = re.compile(r"https?://[^\s<>\"`|]+")
-_LABELLED_LINK = re.compile(r"\[(?P<label>[^\]\[]+)\]\((?P<target>https?://[^\s()<>\"]+)\)")
-_STRONG = re.compile(r"\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*")
-_EMPHASIS = re.compile(r"(?<!\*)\*(?=\S)([^*\n]+?)(?<=\S)\*(?!\*)|(?<![\w_])_(?=[^\s_])([^_\n]+?)(?<=[^\s_])_(?![\w_])")
-_MATHML = "{http://www.w3.org/1998/Math/MathML}"
-_MATH_TAGS = {
-    "math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "msup", "msub", "msubsup", "mfrac", "msqrt", "mroot", "mover", "munder",
-    "munderover", "mtable", "mtr", "mtd", "mstyle", "mpadded", "mphantom",
-}  # fmt: skip
-_MATH_ATTRIBUTES = {"display", "stretchy", "mathvariant", "fence", "accent", "displaystyle", "linethickness", "width", "form"}
 _STRUCK = re.compile(rf"~~((?:\\.|[^~\\])*)~~ \*\({UNSUPPORTED}\)\*")
 _PARAGRAPH = "\x00"  # escaping never leaves one
 _LONGEST_DRAFT = 4000  # characters
-_STATUS = {
-    "not_found": "Not in this collection",
-    "silent": "The abstract does not say",
-    "premise": "The question assumes something that an abstract contradicts",
-    "invalid": "Nothing to search for",
-}
+_LONGEST_QUESTION = 2000
+_NEAREST = 3
 
 
-def answer_html(answer: Answer, *, turn: int) -> str:
+def answer_html(answer: Answer, *, turn: int, language: Language = "en", offers_feedback: bool = False) -> str:
     """One question with its answer, also while a model writes it; `turn` numbers it within the page, so that its anchors are unique."""
-    asked = f'<h2 class="question">{html.escape(answer.question[:2000])}</h2>'
+    asked = f'<h2 class="question" id="turn-{turn}">{html.escape(answer.question[:_LONGEST_QUESTION])}</h2>'
     if not answer.is_final and not answer.text:
-        return f'<article class="turn" aria-busy="true">{asked}<p class="waiting">Reading the abstracts…</p></article>'
-    body = _draft_html(answer.draft) if not answer.is_final else ""
+        return waiting_html(answer.question, language)
+    body = "" if answer.is_final else _draft_html(answer.draft, language)
     if answer.model != QUOTES:
-        body += prose_html(answer, turn=turn)
-    body += "".join(_paper_html(citations, turn=turn) for citations in _by_paper(answer.citations))
+        body += prose_html(answer, turn=turn, language=language)
+    body += "".join(_paper_html(citations, turn=turn, language=language) for citations in _by_paper(answer.citations))
     notices = "".join(f"<p>{html.escape(notice)}</p>" for notice in answer.notices)
     if answer.status != "answered":
-        said = f'<div class="refusal {answer.status}"><strong>{_STATUS[answer.status]}.</strong>{notices}</div>'
+        nearest = _nearest_html(answer, language) if answer.status == "not_found" else ""
+        said = f'<div class="refusal {answer.status}"><strong>{say(answer.status, language)}.</strong>{notices}{nearest}</div>'
         body = body + said if answer.status in ("not_found", "invalid") else said + body
     elif notices:
         body += f'<div class="notices">{notices}</div>'
-    state = 'aria-label="Answer"' if answer.is_final else 'aria-busy="true"'
-    return f'<article class="turn" {state}>{asked}{body}</article>'
+    if not answer.is_final:
+        return f'<article class="turn" aria-busy="true">{asked}{body}</article>'
+    found = _found_html(answer, turn=turn, language=language) if answer.hits else ""
+    tools = _tools_html(answer, turn=turn, language=language, offers_feedback=offers_feedback)
+    return f'<article class="turn" aria-label="{say(answer.status, language)}" data-turn="{turn}">{asked}{body}{found}{tools}</article>'
 
 
-def _draft_html(draft: str) -> str:
+def waiting_html(question: str, language: Language = "en") -> str:
+    """A question that nothing is known about yet."""
+    asked = f'<h2 class="question">{html.escape(question[:_LONGEST_QUESTION])}</h2>'
+    return f'<article class="turn" aria-busy="true">{asked}<p class="waiting">{say("reading", language)}</p></article>'
+
+
+def error_html(question: str, message: str) -> str:
+    """A question that could not be answered because of a fault, with what to do about it."""
+    asked = f'<h2 class="question">{html.escape(question[:_LONGEST_QUESTION])}</h2>'
+    said = f'<div class="refusal error"><p>{html.escape(message)}</p></div>'
+    return f'<article class="turn" aria-label="Error">{asked}{said}</article>'
+
+
+def _draft_html(draft: str, language: Language) -> str:
     """What a model has written so far, said to be unverified."""
     shown = html.escape(draft.strip()[-_LONGEST_DRAFT:]) or "…"
-    return f'<div class="draft" aria-hidden="true"><strong>The model is writing; nothing below this line is verified yet.</strong><p>{shown}</p></div>'
+    return f'<div class="draft" aria-hidden="true"><strong>{say("writing", language)}</strong><p>{shown}</p></div>'
 
 
-def prose_html(answer: Answer, *, turn: int) -> str:
+def prose_html(answer: Answer, *, turn: int, language: Language = "en") -> str:
     """A model's verified sentences, each marker a link to the quote it rests on; unsupported ones struck and labelled."""
     first: dict[tuple[tuple[int, int], int], Citation] = {}
     for citation in answer.citations:
         first.setdefault((citation.claim, citation.number), citation)
     pieces, place = [], 0
     for claim in sorted({citation.claim for citation in answer.citations}):
-        pieces.append(_unsupported_html(answer.text[place : claim[0]]))
+        pieces.append(_unsupported_html(answer.text[place : claim[0]], language))
         sentence = re.sub(r"(?: ?\[\d+\])+$", "", answer.text[claim[0] : claim[1]])
-        markers = " ".join(_marker(one, turn=turn) for (of, _), one in first.items() if of == claim)
+        markers = " ".join(_marker(one, turn=turn, language=language) for (of, _), one in first.items() if of == claim)
         pieces.append(f"{rich_text(unescaped(sentence))} {markers}")
         place = claim[1]
-    pieces.append(_unsupported_html(answer.text[place:]))
+    pieces.append(_unsupported_html(answer.text[place:], language))
     paragraphs = "".join(pieces).split(_PARAGRAPH)
-    return f'<div class="prose">{"".join(f"<p>{paragraph}</p>" for paragraph in paragraphs if paragraph.strip())}</div>'
+    return f'<div class="written">{"".join(f"<p>{paragraph}</p>" for paragraph in paragraphs if paragraph.strip())}</div>'
 
 
-def _unsupported_html(between: str) -> str:
+def _unsupported_html(between: str, language: Language) -> str:
     """What stands between the supported sentences: nothing but struck ones and spaces."""
     pieces = []
     for part in re.split(r"(\n\n)", between):
         pieces += [_PARAGRAPH] if part == "\n\n" else []
         pieces += [
-            f' <span class="unsupported"><s>{rich_text(unescaped(match[1]))}</s> <small>({UNSUPPORTED})</small></span> '
+            f' <span class="unsupported"><s>{rich_text(unescaped(match[1]), has_links=False)}</s> <small>({say("unsupported_label", language)})</small></span> '
             for match in _STRUCK.finditer(part)
         ]
     return "".join(pieces) or " "
-
-
-def error_html(question: str, message: str) -> str:
-    """A question that could not be answered because of a fault, with what to do about it."""
-    asked = f'<h2 class="question">{html.escape(question[:2000])}</h2>'
-    return (
-        f'<article class="turn" aria-label="Answer">{asked}<div class="refusal error"><p>{html.escape(message)}</p></div></article>'
-    )
 
 
 def _by_paper(citations: Iterable[Citation]) -> list[list[Citation]]:
@@ -108,32 +100,43 @@ def _by_paper(citations: Iterable[Citation]) -> list[list[Citation]]:
     return list(numbered.values())
 
 
-def _paper_html(citations: Sequence[Citation], *, turn: int) -> str:
-    """A paper's quotes under its name, each with a marker that leads to the quote in the abstract below."""
+def _paper_html(citations: Sequence[Citation], *, turn: int, language: Language) -> str:
+    """A paper's quotes under its name, each with a marker, and the abstract that the markers open in the evidence panel."""
     paper, number = citations[0].paper, citations[0].number
-    citations = list({one.start: one for one in reversed(citations)}.values())[::-1]  # a model may rest two sentences on one quote
-    quotes = "".join(f"<blockquote>{rich_text(one.quote)} {_marker(one, turn=turn)}</blockquote>" for one in citations)
+    once = list({one.start: one for one in reversed(citations)}.values())[::-1]  # a model may rest two sentences on one quote
+    quotes = "".join(
+        f"<blockquote>{rich_text(one.quote)} {_marker(one, turn=turn, language=language)}</blockquote>" for one in once
+    )
+    title = html.escape(paper.title)
     return (
-        f'<section class="paper"><h3><span class="number">[{number}]</span> {html.escape(paper.title)} <small>{_about(paper)}</small></h3>{quotes}'
-        f'<details class="abstract"><summary>The whole abstract</summary><p>{_abstract_html(citations, turn=turn)}</p>'
-        f'<p class="origin">{_origin(paper)}</p></details></section>'
+        f'<section class="paper"><h3><span class="number">[{number}]</span> {title} <small>{_about(paper)}</small></h3>{quotes}'
+        f'<details class="abstract" data-title="[{number}] {title}"><summary>{say("whole", language)}</summary>'
+        f"{abstract_html(paper, once, turn=turn, language=language)}</details></section>"
     )
 
 
-def _marker(citation: Citation, *, turn: int) -> str:
-    """A marker that leads to the quote in the abstract."""
-    label = f"Source {citation.number}: {html.escape(citation.paper.title)}, show in the abstract"
-    return f'<a class="marker" href="#{_anchor(turn, citation)}" aria-label="{label}">[{citation.number}]</a>'
-
-
-def _abstract_html(citations: Sequence[Citation], *, turn: int) -> str:
-    """The abstract with every quoted span marked, each an anchor."""
-    abstract, pieces, place = citations[0].paper.abstract, [], 0
+def abstract_html(paper: Paper, citations: Sequence[Citation] = (), *, turn: int = 0, language: Language = "en") -> str:
+    """A whole abstract with what is known of its paper; every quoted span is marked and an anchor."""
+    pieces, place = [], 0
     for citation in sorted(citations, key=lambda one: one.start):
-        pieces.append(rich_text(abstract[place : citation.start]))
+        pieces.append(rich_text(paper.abstract[place : citation.start]))
         pieces.append(f'<mark id="{_anchor(turn, citation)}" tabindex="-1">{rich_text(citation.quote)}</mark>')
         place = citation.end
-    return "".join([*pieces, rich_text(abstract[place:])])
+    text = "".join([*pieces, rich_text(paper.abstract[place:])])
+    about = _about(paper)
+    places = html.escape(f"{say('source', language)}: " + ", ".join(paper.sources))
+    links = "".join(f" · {link_html(url)}" for url in paper.urls)
+    page = f'<a href="#paper-{html.escape(paper.id)}" data-action="paper" data-paper="{html.escape(paper.id)}">{say("open_paper", language)}</a>'
+    return f'<p class="about">{about}</p><p class="text">{text}</p><p class="origin">{places}{links} · {page}</p>'
+
+
+def _marker(citation: Citation, *, turn: int, language: Language) -> str:
+    """A marker that leads to the quote in the abstract; it shows the quote when it is pointed at."""
+    name = f"{say('source', language)} {citation.number}: {citation.paper.title}, {say('show_source', language)}"
+    return (
+        f'<a class="marker" href="#{_anchor(turn, citation)}" aria-label="{html.escape(name)}" '
+        f'data-quote="{html.escape(citation.quote)}">[{citation.number}]</a>'
+    )
 
 
 def _anchor(turn: int, citation: Citation) -> str:
@@ -144,69 +147,68 @@ def _about(paper: Paper) -> str:
     return html.escape(" ".join(part for part in (", ".join(paper.authors[:3]), paper.venue, str(paper.year or "")) if part))
 
 
-def _origin(paper: Paper) -> str:
-    places = html.escape("Source: " + ", ".join(paper.sources))
-    return places + "".join(f" · {_link(url)}" for url in paper.urls)
+def _nearest_html(answer: Answer, language: Language) -> str:
+    rows = "".join(
+        f'<li><a href="#paper-{html.escape(hit.paper.id)}" data-action="paper" data-paper="{html.escape(hit.paper.id)}">'
+        f"{html.escape(hit.paper.title)}</a></li>"
+        for hit in answer.hits[:_NEAREST]
+    )
+    return f'<p class="nearest">{say("nearest", language)}</p><ul class="nearest">{rows}</ul>' if rows else ""
 
 
-def rich_text(text: str) -> str:
-    """Running text of an abstract as HTML: same words, maths drawn, emphasis and web addresses made live, all else escaped."""
-    pieces, place = [], 0
-    for match in re.finditer(f"{_LABELLED_LINK.pattern}|{_URL.pattern}|{MATH.pattern}", text):
-        pieces.append(_emphasised(text[place : match.start()]))
-        whole = match.group()
-        if match["label"]:
-            pieces.append(_link(match["target"], label=match["label"]))
-        elif whole.startswith("http"):
-            url = clean_url(whole)
-            pieces.append(_link(url) + _emphasised(whole[len(url) :]))
-        else:
-            pieces.append(math_html(match["display"] or match["inline"], source=whole))
-        place = match.end()
-    return "".join([*pieces, _emphasised(text[place:])])
+def _found_html(answer: Answer, *, turn: int, language: Language) -> str:
+    """What was searched, to be changed and searched again; the papers considered; who wrote; the time it took."""
+    rows = "".join(
+        f'<tr><td><a href="#paper-{html.escape(hit.paper.id)}" data-action="paper" data-paper="{html.escape(hit.paper.id)}">'
+        f'{html.escape(hit.paper.title)}</a></td><td class="score">{hit.score:.2f}</td></tr>'
+        for hit in answer.hits
+    )
+    stages = " · ".join(f"{html.escape(stage)} {seconds:.2f}" for stage, seconds in answer.timings.items())
+    model = html.escape({QUOTES: say("quotes", language), LOCAL: say("local", language)}.get(answer.model, answer.model))
+    searched = html.escape(answer.standalone_question[:_LONGEST_QUESTION])
+    return (
+        f'<details class="found"><summary>{say("found", language)}</summary>'
+        f'<form data-form="again" data-turn="{turn}"><label>{say("searched", language)} '
+        f'<input name="question" value="{searched}" maxlength="4000"></label>'
+        f'<button type="submit">{say("again", language)}</button></form>'
+        f"<table><caption>{say('considered', language)}</caption><tbody>{rows}</tbody></table>"
+        f'<p class="origin">{say("written_by", language)}: {model} · {say("seconds", language)}: {stages}</p></details>'
+    )
 
 
-def _emphasised(text: str) -> str:
-    escaped = html.escape(text)
-    escaped = _STRONG.sub(r"<strong>\1</strong>", escaped)
-    return _EMPHASIS.sub(lambda match: f"<em>{match[1] or match[2]}</em>", escaped)
+def _tools_html(answer: Answer, *, turn: int, language: Language, offers_feedback: bool) -> str:
+    """Buttons below an answer, and the texts that they copy and save, made here so that nothing is kept on the server."""
+
+    def button(action: str, key: str) -> str:
+        return f'<button type="button" data-action="{action}" data-turn="{turn}">{say(key, language)}</button>'
+
+    names = ["retry", "edit"]
+    texts = ""
+    if answer.citations:
+        names += ["copy", "markdown", "bibtex"]
+        papers = dict.fromkeys(citation.paper for citation in answer.citations)
+        for kind, text in (
+            ("copy", plain_with_citations(answer)),
+            ("markdown", answer_markdown(answer)),
+            ("bibtex", bibtex(papers)),
+        ):
+            texts += f'<pre hidden data-text="{kind}">{html.escape(text)}</pre>'
+    buttons = "".join(button(name, name) for name in names)
+    if offers_feedback:
+        buttons += button("good", "good") + button("bad", "bad")
+    edit = (
+        f'<form hidden data-form="edit" data-turn="{turn}"><textarea name="question" rows="2" maxlength="4000" '
+        f'aria-label="{say("edit", language)}">{html.escape(answer.question[:_LONGEST_QUESTION])}</textarea>'
+        f'<button type="submit">{say("send", language)}</button>'
+        f'<button type="button" data-action="cancel" data-turn="{turn}">{say("cancel", language)}</button></form>'
+    )
+    feedback = _feedback_html(turn, language) if offers_feedback else ""
+    return f'<div class="tools" role="group">{buttons}</div>{edit}{feedback}{texts}'
 
 
-def _link(url: str, *, label: str = "") -> str:
-    text = html.escape(label or url)
-    if not url.startswith(("https://", "http://")):
-        return text
-    return f'<a href="{html.escape(url)}" target="_blank" rel="noopener noreferrer">{text}</a>'
-
-
-_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})*")
-
-
-def _join_thousands(parent: ElementTree.Element) -> None:
-    """ "31,325" is one number; the converter makes two of it, with an operator and its space between them."""
-    children = list(parent)
-    for left, comma, right in zip(children, children[1:], children[2:], strict=False):
-        is_number = left.tag == right.tag == "mn" and comma.text == "," and re.fullmatch(r"\d{3}", right.text or "")
-        if is_number and _THOUSANDS.fullmatch(left.text or ""):
-            right.text = f"{left.text},{right.text}"
-            parent.remove(left)
-            parent.remove(comma)
-
-
-@lru_cache(maxsize=4096)
-def math_html(tex: str, *, source: str) -> str:
-    """TeX maths as MathML; what cannot be read stays as its escaped `source`."""
-    try:
-        root = ElementTree.fromstring(latex2mathml.converter.convert(re.sub(r"\\\\([{}])", r"\\\1", tex)))
-    except Exception:  # the converter raises errors of many kinds on broken TeX, and the source is always there to show
-        return html.escape(source)
-    if not all(element.tag.removeprefix(_MATHML) in _MATH_TAGS for element in root.iter()):
-        return html.escape(source)
-    for element in root.iter():
-        element.tag = element.tag.removeprefix(_MATHML)
-        for name in set(element.attrib) - _MATH_ATTRIBUTES:
-            del element.attrib[name]
-    for element in root.iter():
-        _join_thousands(element)
-    root.set("aria-label", source.strip("$"))
-    return ElementTree.tostring(root, encoding="unicode")
+def _feedback_html(turn: int, language: Language) -> str:
+    return (
+        f'<form hidden data-form="feedback" data-turn="{turn}"><label>{say("reason", language)} <input name="reason" maxlength="1000"></label>'
+        f'<label>{say("expected", language)} <input name="expected" maxlength="300"></label><button type="submit">{say("send", language)}</button>'
+        f"<p>{say('feedback_note', language)}</p></form>"
+    )

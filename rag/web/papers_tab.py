@@ -1,0 +1,205 @@
+"""The Papers tab: searching, filtering and reading the collection, and choosing which papers are asked.
+
+What a visitor looks at and asks lives in the page's own state; the tab keeps nothing of any visit.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from rag.browse import Catalogue, Choices, catalogue_of, listing, similar
+from rag.filters import PaperFilter
+from rag.index import PaperIndex
+from rag.web.papers_html import filter_chips_html, paper_html, table_html
+from rag.web.papers_texts import Language, tell
+from rag.web.papers_view import View, after_action, filter_as_data, filter_from, is_paper_id, view_from
+
+PAPERS_CSS = Path(__file__).with_name("papers.css").read_text(encoding="utf-8")
+LISTEN = Path(__file__).with_name("papers.js").read_text(encoding="utf-8")
+"""For `js_on_load` of a gr.HTML: a click on what carries data-action becomes the event `act` with all its data."""
+_LISTED_FILES = 1000  # in the choice of files; more would be sent to every visitor
+_PRIVATE: dict[str, Any] = {"queue": False, "api_visibility": "private", "show_progress": "hidden"}
+_Data = dict[str, Any]
+_Updates = dict[Any, Any]
+
+
+class PapersTab:
+    """The tab, built where it is constructed within `gr.Blocks`.
+
+    `filter_state` holds the filter as plain data (`filter_from` reads it), `view_state` what is looked at. Handlers elsewhere that
+    change either return what `shown` gives, with `outputs` as their outputs: events that skip the queue fire no State.change.
+    """
+
+    def __init__(
+        self,
+        index_of: Callable[[Any, gr.Request], PaperIndex],
+        *,
+        collection: Any = None,
+        language: Any = None,
+        label: Callable[[str], Any] = tell,
+        tabs: gr.Tabs | None = None,
+        own_tab: str = "papers",
+        chat_tab: str = "chat",
+        chat_chips: gr.HTML | None = None,
+    ) -> None:
+        """`index_of` gives the index that a visitor reads, from the value of the component `collection` and the request.
+
+        `language` is a component whose value is a `Language`; `label` gives the labels of components. In `tabs`, opening a paper
+        selects `own_tab` and choosing one to ask about selects `chat_tab`. `chat_chips`, made with `LISTEN`, shows the active filters.
+        """
+        self._index_of, self._tabs, self._own_tab, self._chat_tab = index_of, tabs, own_tab, chat_tab
+        self._collection = gr.State("") if collection is None else collection
+        self._language = gr.State("en") if language is None else language
+        self.filter_state = gr.State(filter_as_data(PaperFilter()))
+        self.view_state = gr.State(asdict(View()))
+        self._build(label)
+        self._common = [self.view_state, self.filter_state, self._collection, self._language]
+        self._shown_filters = [component for component in (self._chips, chat_chips) if component is not None]
+        self.outputs = [
+            self.view_state, self.filter_state, *self._shown_filters, self._table, self._paper,
+            self._venues, self._first_year, self._last_year, self._files, *([tabs] if tabs is not None else []),
+        ]  # fmt: skip
+        self._listen()
+
+    def _build(self, label: Callable[[str], Any]) -> None:
+        with gr.Column(elem_classes="papers-tab"):
+            with gr.Column(elem_classes="papers-filters"):
+                self._query = gr.Textbox(
+                    label=label("papers_search"), placeholder=label("papers_search_hint"), max_lines=1, elem_id="papers-query"
+                )
+                with gr.Row(elem_classes="papers-conditions"):
+                    self._venues = gr.Dropdown([], value=[], multiselect=True, label=label("papers_venues"), min_width=160)
+                    self._first_year = gr.Number(None, precision=0, label=label("papers_first_year"), min_width=100)
+                    self._last_year = gr.Number(None, precision=0, label=label("papers_last_year"), min_width=100)
+                    self._files = gr.Dropdown([], value=[], multiselect=True, label=label("papers_files"), min_width=160)
+            plain = {"js_on_load": LISTEN, "apply_default_css": False}
+            self._chips = gr.HTML("", elem_classes="papers-chips", **plain)
+            self._table = gr.HTML("", elem_id="papers-table", **plain)
+            self._paper = gr.HTML("", elem_id="paper-page", **plain)
+
+    def _listen(self) -> None:
+        for component in (*self._shown_filters, self._table, self._paper):
+            self.act_on(component)
+        self._query.change(  # not `input`, which misses what is pasted in one go; nothing but the visitor changes the box
+            self._searched, [self._query, *self._common], [self.view_state, self._table], trigger_mode="always_last", **_PRIVATE
+        )
+        conditions = [self._venues, self._first_year, self._last_year, self._files]
+        gr.on(
+            [component.input for component in conditions],
+            self._filtered,
+            [*conditions, *self._common],
+            [self.view_state, self.filter_state, *self._shown_filters, self._table],
+            trigger_mode="always_last",
+            **_PRIVATE,
+        )
+
+    def act_on(self, component: gr.HTML) -> Any:
+        """Listens to the clicks in an HTML component made with `LISTEN`: opening a paper, choosing it, clearing the filters.
+
+        Clicks that mean nothing here are passed over, so that a component may have other listeners too.
+        """
+        return component.act(self._acted, self._common, self.outputs, **_PRIVATE)
+
+    def refresh_on(self, trigger: Callable[..., Any]) -> Any:
+        """Shows all anew when `trigger` happens: the tab's `select`, the page's `load`, a change of collection or language."""
+        return trigger(self._refreshed, self._common, self.outputs, **_PRIVATE)
+
+    def open_paper(self, paper_id: str, view: View, filter: PaperFilter, index: PaperIndex, language: Language = "en") -> _Updates:
+        """The updates of `outputs` that open a paper's page; an id that the index does not hold opens the list."""
+        opened = replace(view, paper=paper_id, is_comparing=False)
+        return self.shown(opened, filter, index, language) | self._select(self._own_tab)
+
+    def shown(self, view: View, filter: PaperFilter, index: PaperIndex, language: Language) -> _Updates:
+        """Updates of `outputs` that show `view` and `filter`."""
+        catalogue = catalogue_of(index)
+        return self._body(view, filter, index, language) | self._widgets(filter, catalogue.choices, language)
+
+    def _body(self, view: View, filter: PaperFilter, index: PaperIndex, language: Language) -> _Updates:
+        """Updates of the states and of what is read, but not of what is typed and chosen."""
+        catalogue = catalogue_of(index)
+        view = view if view.paper in index.row_of else replace(view, paper="", is_comparing=False)
+        table, paper = "", ""
+        if view.paper:
+            likes = similar(index, view.paper) if view.is_comparing else None
+            paper = paper_html(index.papers[index.row_of[view.paper]], filter, similar=likes, language=language)
+        else:
+            view, table = _listed(view, filter, catalogue, language)
+        return {
+            self.view_state: asdict(view),
+            self.filter_state: filter_as_data(filter),
+            self._table: table,
+            self._paper: paper,
+        } | dict.fromkeys(self._shown_filters, filter_chips_html(filter, index.papers, language))
+
+    def _widgets(self, filter: PaperFilter, choices: Choices, language: Language) -> _Updates:
+        listed = choices.files[:_LISTED_FILES]
+        hint = tell("papers_first_files", language, count=f"{_LISTED_FILES:,}", all=f"{len(choices.files):,}")
+        return {
+            self._venues: gr.Dropdown(choices=list(choices.venues), value=_among(filter.venues, choices.venues)),
+            self._first_year: gr.Number(value=filter.first_year, placeholder=str(choices.first_year or "")),
+            self._last_year: gr.Number(value=filter.last_year, placeholder=str(choices.last_year or "")),
+            self._files: gr.Dropdown(
+                choices=list(listed), value=_among(filter.files, listed), info=hint if listed != choices.files else None
+            ),
+        }
+
+    def _acted(self, view: _Data, filter: _Data, collection: Any, language: Any, request: gr.Request, event: gr.EventData) -> Any:
+        action = event._data if isinstance(event._data, dict) else {}
+        index, before, chosen = self._index_of(collection, request), view_from(view), filter_from(filter)
+        after, asked = after_action(
+            action, before, chosen, lambda paper_id: index.papers[index.row_of[paper_id]] if paper_id in index.row_of else None
+        )
+        name, is_known = action.get("action"), is_paper_id(action.get("paper")) and action["paper"] in index.row_of
+        tab = {"paper": self._own_tab, "pin": self._chat_tab, "add": self._chat_tab}.get(str(name)) if is_known else None
+        if (after, asked) == (before, chosen) and tab is None:
+            return gr.skip()
+        return self.shown(after, asked, index, _language(language)) | self._select(tab)
+
+    def _select(self, tab: str | None) -> _Updates:
+        return {} if self._tabs is None or tab is None else {self._tabs: gr.Tabs(selected=tab)}
+
+    def _searched(self, query: str, view: _Data, filter: _Data, collection: Any, language: Any, request: gr.Request) -> _Updates:
+        index = self._index_of(collection, request)
+        asked = replace(view_from({**view, "query": query}), page=1)
+        after, table = _listed(asked, filter_from(filter), catalogue_of(index), _language(language))
+        return {self.view_state: asdict(after), self._table: table}
+
+    def _filtered(
+        self, venues: Any, first: Any, last: Any, files: Any, view: _Data, filter: _Data, collection: Any, language: Any,
+        request: gr.Request,
+    ) -> _Updates:  # fmt: skip
+        index = self._index_of(collection, request)
+        asked = filter_from({"venues": venues, "first_year": first, "last_year": last, "files": files})
+        ids = [id_ for id_ in filter_from(filter).ids if id_ in index.row_of and asked.takes(index.papers[index.row_of[id_]])]
+        updates = self._body(replace(view_from(view), page=1), replace(asked, ids=frozenset(ids)), index, _language(language))
+        del updates[self._paper]
+        return updates
+
+    def _refreshed(self, view: _Data, filter: _Data, collection: Any, language: Any, request: gr.Request) -> _Updates:
+        return self.shown(view_from(view), filter_from(filter), self._index_of(collection, request), _language(language))
+
+
+def _listed(view: View, filter: PaperFilter, catalogue: Catalogue, language: Language) -> tuple[View, str]:
+    """The view with the page it came to, and the table. Papers chosen one by one are marked in the list, not all it shows."""
+    found = listing(
+        catalogue,
+        query=view.query,
+        sort=view.sort,
+        descending=view.descending,
+        filter=replace(filter, ids=frozenset()),
+        page=view.page,
+    )
+    view = replace(view, page=found.page)
+    table = table_html(found, view, filter, choices=catalogue.choices, all_papers=len(catalogue.papers), language=language)
+    return view, table
+
+
+def _among(names: frozenset[str], listed: Sequence[str]) -> list[str]:
+    return [name for name in listed if name in names]
+
+
+def _language(value: object) -> Language:
+    return "zh" if value == "zh" else "en"
