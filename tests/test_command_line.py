@@ -70,7 +70,9 @@ def test_ask_as_json_has_stable_keys_and_exact_quotes(store: str, capsys: pytest
     assert set(answer) == ANSWER_KEYS
     assert set(answer["citations"][0]) == CITATION_KEYS
     assert {frozenset(hit) for hit in answer["hits"]} == {frozenset(HIT_KEYS)}
-    assert all(ZEBRA[citation["start"] : citation["end"]] == citation["quote"] for citation in answer["citations"])
+    abstracts = {"Zebra": ZEBRA, "Okapi is a neural ranker for antelope documents": OKAPI}
+    assert {citation["title"] for citation in answer["citations"]} == set(abstracts)
+    assert all(abstracts[one["title"]][one["start"] : one["end"]] == one["quote"] for one in answer["citations"])
 
 
 @pytest.mark.parametrize(

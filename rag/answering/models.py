@@ -122,7 +122,12 @@ def _local(spec: Spec, settings: Settings) -> LanguageModel:
         headers = {"Authorization": f"Bearer {address.key}"}
         with httpx.Client(timeout=settings.llm_timeout_seconds, trust_env=False) as client:
             try:
-                return client.post(address.url + place, json=content, headers=headers).raise_for_status().json()
+                try:
+                    response = client.post(address.url + place, json=content, headers=headers)
+                except httpx.TransportError:  # a process that was just killed takes a moment to be seen as gone
+                    address = server.restarted_if_gone()
+                    response = client.post(address.url + place, json=content, headers={"Authorization": f"Bearer {address.key}"})
+                return response.raise_for_status().json()
             except (httpx.HTTPError, ValueError) as error:
                 raise failure_of(error, name) from error
 
