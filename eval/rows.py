@@ -16,10 +16,9 @@ from typing import Any
 from eval.questions import LabelledQuestion
 from rag.answer import Answer, Turn
 from rag.assistant import Assistant
-from rag.citations import UNSUPPORTED, Citation
+from rag.citations import STRUCK, Citation
 
 LOOKUPS = ("fact", "paraphrase", "about", "noisy")
-_STRUCK = re.compile(rf"~~(?:\\.|[^~\\])*~~ \*\({UNSUPPORTED}\)\*")
 _LEAST_OVERLAP = 0.5  # of the shorter of a quote and a labelled piece of evidence
 
 
@@ -133,7 +132,7 @@ def _judged(row: Row, question: LabelledQuestion, answer: Answer) -> Row:
         confidence=answer.hits[0].score if answer.hits else 0.0,
         supports=tuple(citation.support for citation in answer.citations),
         sentences=len({citation.claim for citation in answer.citations}),
-        unsupported=len(_STRUCK.findall(answer.text)),
+        unsupported=len(STRUCK.findall(answer.text)),
         shown_quotes=tuple(dict.fromkeys(quotes)),
         stages=dict(answer.timings),
         model=answer.model,
@@ -164,5 +163,5 @@ def _sentences_cited(answer: Answer) -> float:
         between.append(answer.text[place:start])
         place = end
     between.append(answer.text[place:])
-    uncited = [piece for text in between for piece in re.split(r"\n\n", _STRUCK.sub("", text)) if piece.strip(" >\n")]
+    uncited = [piece for text in between for piece in re.split(r"\n\n", STRUCK.sub("", text)) if piece.strip(" >\n")]
     return len(claims) / (len(claims) + len(uncited)) if claims else 0.0

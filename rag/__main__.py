@@ -38,7 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # here, where a reader that went away is no error, and not at exit
         return code
     except KeyboardInterrupt:
-        sys.stderr.write("Stopped. What was indexed before is still in use.\n")
+        kept = " What was indexed before is still in use." if options.command == "index" else ""
+        sys.stderr.write(f"Stopped.{kept}\n")
         return EXIT_ERROR
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader went away; nothing is left to say

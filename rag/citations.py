@@ -75,6 +75,8 @@ class GroundedSentence:
 
 
 UNSUPPORTED = "not supported by the abstracts"
+STRUCK = re.compile(rf"~~((?:\\.|[^~\\])*)~~ \*\({UNSUPPORTED}\)\*")
+"""A model's unsupported sentence (group 1, escaped) as it stands in an answer's text."""
 
 
 def grounded_answer(sentences: Sequence[GroundedSentence], *, show_unsupported: bool) -> tuple[str, tuple[Citation, ...]]:

@@ -17,7 +17,9 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
 NEGATION = re.compile(
     r"\b(?:not|no|never|without|neither|nor|none|nothing|cannot|can't|isn't|aren't|doesn't|don't|didn't|wasn't|won't|hardly|unable|lacks?|lacking"
     r"|fails?|failed|failing|avoids?|avoiding|eliminat\w+|dispens\w+|obviat\w+|needless|instead of|rather than|free (?:of|from)|except|exclud\w+"
-    r"|unlike|far from)\b|\b\w+(?P<free>-free)\b|\b(?:non-?|un)(?=(?:\w{4,}))",
+    r"|unlike|far from)\b|\b\w+(?P<free>-free)\b"
+    # "unlabeled" and "non-convex", but not "understand", "until", "unify", "universal", "unique", "unlock".
+    r"|\b(?:non-?|un(?!der|til|less|fold|veil|lock|cover|i(?:t|que|ver|fi|fo|on|mod|var|gram|dir|lat|son)))(?P<denied>\w{4,})",
     re.IGNORECASE,
 )
 _SCOPE_WORDS = 5
@@ -106,6 +108,9 @@ def _negated(text: str) -> Iterator[frozenset[str]]:
     for match in NEGATION.finditer(text):
         if match["free"]:
             yield frozenset({stem(match.group().removesuffix(match["free"]).rsplit("-", 1)[-1].casefold())})
+            continue
+        if match["denied"]:  # a prefix denies its own word alone
+            yield frozenset({stem(match["denied"].casefold())})
             continue
         following = re.findall(r"[^\W_]+", re.split(r"[.;:]|, (?:but|and|while)", text[match.end() :])[0].casefold())
         content = [stem(word) for word in following if word not in STOPWORDS][:_SCOPE_WORDS]

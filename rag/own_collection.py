@@ -74,11 +74,6 @@ class OwnCollection:
             self._delete()
 
 
-def shared_uploads(assistant: Assistant) -> Path:
-    """Where files added to the shared collection are kept."""
-    return assistant.settings.store_folder / "uploads"
-
-
 def add_to_shared(
     assistant: Assistant, files: Sequence[UploadedFile], folder: Path, *, progress: Progress | None = None
 ) -> IndexReport:

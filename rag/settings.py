@@ -126,6 +126,11 @@ class Settings:
         except (OSError, RuntimeError, ValueError) as error:
             raise SettingsError(f"store is {self.store[:200]!r}, which is no path that can be followed ({error}).") from error
 
+    @property
+    def uploads_folder(self) -> Path:
+        """Where files that visitors add to the shared collection are kept."""
+        return self.store_folder / "uploads"
+
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None, **given: object) -> Self:
         """Settings from variables ASKABSTRACTS_STORE, ASKABSTRACTS_SOURCES (paths joined as in PATH), …; `given` wins.

@@ -54,7 +54,7 @@ def is_stale(then: Sources, settings: Settings) -> bool:
 
 def names_other_sources(then: Sources, settings: Settings) -> bool:
     """Whether `settings` name sources, and others than the index was made of."""
-    return bool(settings.sources) and _resolved(settings.sources) != then.named
+    return bool(settings.sources) and _named(settings) != then.named
 
 
 def missing_sources(then: Sources) -> tuple[str, ...]:
@@ -78,9 +78,16 @@ def _resolved(sources: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(SEEDS if path == str(seed_folder()) else path for path in paths))
 
 
+def _named(settings: Settings) -> tuple[str, ...]:
+    """The sources in `settings`; what visitors added to the collection goes with any of them, or it would be lost at the next start."""
+    uploads = settings.uploads_folder
+    kept = (str(uploads),) if settings.sources and uploads.is_dir() else ()
+    return _resolved((*settings.sources, *kept))
+
+
 def named_sources(settings: Settings, folder: GenerationFolder, *, add: bool) -> tuple[str, ...]:
     """What is to be indexed: the sources in `settings` (`add`: after the remembered ones), else the remembered ones, else the seeds."""
-    named = _resolved(settings.sources)
+    named = _named(settings)
     if named and not add:
         return named
     remembered = _remembered_sources(folder)

@@ -74,3 +74,12 @@ def test_opposite_words_are_poles_of_one_axis() -> None:
 
 def test_units_are_found_without_a_number() -> None:
     assert unit_words("several percent, orders of magnitude") == {"%", "magnitude"}
+
+
+@pytest.mark.parametrize("word", ["understanding", "underlying", "until", "unified", "universal", "unique", "unlocks", "units"])
+def test_a_word_that_only_begins_like_a_denial_denies_nothing(word: str) -> None:
+    assert read_claim(f"It is evaluated on music {word} tasks").denied == frozenset()
+
+
+def test_a_prefix_denies_its_own_word_alone() -> None:
+    assert read_claim("It learns from unlabeled images of animals").denied == read_claim("It is label-free").denied

@@ -230,3 +230,13 @@ def test_the_small_collection_is_filtered_by_what_the_reader_found(small_assista
     by_abstract = {paper.abstract: paper for paper in small_assistant.papers}
     rows = PaperFilter(ids=frozenset({by_abstract[ZEBRA].id, by_abstract[OKAPI].id})).rows(small_assistant.papers)
     assert np.array_equal(rows, [0, 1])
+
+
+def test_a_question_that_points_back_is_about_the_one_paper_it_is_limited_to(small_assistant: Assistant) -> None:
+    zebra = next(paper for paper in small_assistant.papers if paper.abstract == ZEBRA)
+    answer = small_assistant.ask("How fast is it?", papers=PaperFilter(ids=frozenset({zebra.id})))
+    assert answer.standalone_question == "Zebra: How fast is it?"
+    assert (
+        small_assistant.ask("How fast is it?", papers=PaperFilter(venues=frozenset({zebra.venue}))).standalone_question
+        == "How fast is it?"
+    )

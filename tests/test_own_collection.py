@@ -13,7 +13,9 @@ import pytest
 from rag import own_collection, uploaded
 from rag.assistant import Assistant
 from rag.errors import SourceError, SourceUnreadableError, StoreFullError
-from rag.own_collection import OwnCollection, add_to_shared, shared_uploads
+from rag.indexing import build_index
+from rag.own_collection import OwnCollection, add_to_shared
+from rag.sources import names_other_sources
 from rag.uploaded import safe_name
 from tests.conftest import HERON, OKAPI, ZEBRA, WordCountEmbedder
 from tests.test_indexing import LYNX
@@ -335,7 +337,7 @@ def test_a_process_that_ends_leaves_nothing_and_a_killed_one_a_temporary_folder(
 
 
 def test_files_added_to_the_shared_collection_are_seen_by_the_running_assistant(small_assistant: Assistant) -> None:
-    folder = shared_uploads(small_assistant)
+    folder = small_assistant.settings.uploads_folder
     report = add_to_shared(small_assistant, [file("otters.txt", OTTER), ("bad.txt", b"\0")], folder)
     assert texts(small_assistant) == {ZEBRA, OKAPI, HERON, OTTER}
     assert (report.papers, report.new, report.occurrences, len(report.unreadable)) == (4, 1, 1, 1)
@@ -347,7 +349,7 @@ def test_files_added_to_the_shared_collection_are_seen_by_the_running_assistant(
 
 
 def test_an_abstract_that_the_shared_collection_has_is_merged_and_named(small_assistant: Assistant) -> None:
-    report = add_to_shared(small_assistant, [file("again.txt", ZEBRA)], shared_uploads(small_assistant))
+    report = add_to_shared(small_assistant, [file("again.txt", ZEBRA)], small_assistant.settings.uploads_folder)
     assert (report.papers, report.new, report.duplicates) == (3, 0, ("again.txt#1 = animals.txt#1",))
 
 
@@ -358,5 +360,14 @@ def test_a_collection_without_sources_takes_nothing(
 
     publish_papers(small_assistant.settings, embedder, small_assistant.papers)
     with pytest.raises(SourceError, match="not made from files"):
-        add_to_shared(small_assistant, [file("a.txt", OTTER)], shared_uploads(small_assistant))
+        add_to_shared(small_assistant, [file("a.txt", OTTER)], small_assistant.settings.uploads_folder)
     assert texts(small_assistant) == {ZEBRA, OKAPI, HERON}
+
+
+def test_what_was_added_stays_when_the_next_start_names_the_sources_again(
+    small_assistant: Assistant, embedder: WordCountEmbedder
+) -> None:
+    add_to_shared(small_assistant, [file("otters.txt", OTTER)], small_assistant.settings.uploads_folder)
+    assert not names_other_sources(small_assistant.index.sources, small_assistant.settings)
+    build_index(small_assistant.settings, embedder)  # the settings name the folder of animals, as an operator's environment does
+    assert texts(small_assistant) == {ZEBRA, OKAPI, HERON, OTTER}

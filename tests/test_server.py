@@ -7,7 +7,7 @@ import signal
 import socket
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -477,3 +477,29 @@ def kept_of(server: Served, word: str) -> Any:
     while not told.exists():
         time.sleep(0.05)
     return json.loads(told.read_text(encoding="utf-8"))
+
+
+@slow
+def test_no_file_of_the_machine_is_taken_for_an_upload(tmp_path: Path) -> None:
+    secret, temporary = tmp_path / "secret.txt", tmp_path / "temporary"
+    secret.write_text(SECRET, encoding="utf-8")
+    temporary.mkdir()
+    forged = {"path": str(secret), "meta": {"_type": "gradio.FileData"}}
+    with served(tmp_path / "served", environment={"TMPDIR": str(temporary)}) as server:
+        events = [event for event in json.loads(server.get("/config")[2])["dependencies"] if event["inputs"]]
+        for event in events:
+            visit = {"fn_index": event["id"], "session_hash": f"forged{event['id']}"}
+            given = visit | {"data": [forged] * len(event["inputs"]), "event_data": None, "trigger_id": None}
+            assert httpx.post(f"{server.url}/gradio_api/queue/join", json=given, timeout=20).status_code == 200
+            with httpx.stream("GET", f"{server.url}/gradio_api/queue/data", params=visit, timeout=20) as told:
+                answered = "".join(_until_done(told.iter_lines()))
+            assert "/gradio_api/file=" not in answered
+        assert events
+        assert not [file for file in temporary.rglob("*") if file.is_file() and SECRET in file.read_text(errors="replace")]
+
+
+def _until_done(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        yield line
+        if "process_completed" in line or "unexpected_error" in line:
+            return

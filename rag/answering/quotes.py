@@ -8,8 +8,6 @@ from rag.index import PaperIndex
 from rag.questions import Question
 from rag.text import Span
 
-NAME = "quotes"
-
 
 def answer_with_quotes(question: Question, evidence: Sequence[Evidence], index: PaperIndex) -> tuple[str, tuple[Citation, ...]]:
     """Answer text and citations.

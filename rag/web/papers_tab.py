@@ -17,7 +17,6 @@ from rag.web.papers_html import filter_chips_html, paper_html, table_html
 from rag.web.papers_texts import Language, tell
 from rag.web.papers_view import View, after_action, filter_as_data, filter_from, is_paper_id, view_from
 
-PAPERS_CSS = Path(__file__).with_name("papers.css").read_text(encoding="utf-8")
 LISTEN = Path(__file__).with_name("papers.js").read_text(encoding="utf-8")
 """For `js_on_load` of a gr.HTML: a click on what carries data-action becomes the event `act` with all its data."""
 _LISTED_FILES = 1000  # in the choice of files; more would be sent to every visitor
@@ -106,11 +105,6 @@ class PapersTab:
     def refresh_on(self, trigger: Callable[..., Any]) -> Any:
         """Shows all anew when `trigger` happens: the tab's `select`, the page's `load`, a change of collection or language."""
         return trigger(self._refreshed, self._common, self.outputs, **_PRIVATE)
-
-    def open_paper(self, paper_id: str, view: View, filter: PaperFilter, index: PaperIndex, language: Language = "en") -> _Updates:
-        """The updates of `outputs` that open a paper's page; an id that the index does not hold opens the list."""
-        opened = replace(view, paper=paper_id, is_comparing=False)
-        return self.shown(opened, filter, index, language) | self._select(self._own_tab)
 
     def shown(self, view: View, filter: PaperFilter, index: PaperIndex, language: Language) -> _Updates:
         """Updates of `outputs` that show `view` and `filter`."""

@@ -9,13 +9,12 @@ from collections.abc import Iterable, Sequence
 
 from rag.answer import Answer
 from rag.answering.specs import LOCAL, QUOTES
-from rag.citations import UNSUPPORTED, Citation, unescaped
+from rag.citations import STRUCK, Citation, unescaped
 from rag.export import answer_markdown, bibtex, plain_with_citations
 from rag.papers import Paper
 from rag.web.rich_text import link_html, rich_text
 from rag.web.texts import Language, say
 
-_STRUCK = re.compile(rf"~~((?:\\.|[^~\\])*)~~ \*\({UNSUPPORTED}\)\*")
 _PARAGRAPH = "\x00"  # escaping never leaves one
 _LONGEST_DRAFT = 4000  # characters
 _LONGEST_QUESTION = 2000
@@ -88,7 +87,7 @@ def _unsupported_html(between: str, language: Language) -> str:
         pieces += [_PARAGRAPH] if part == "\n\n" else []
         pieces += [
             f' <span class="unsupported"><s>{rich_text(unescaped(match[1]), has_links=False)}</s> <small>({say("unsupported_label", language)})</small></span> '
-            for match in _STRUCK.finditer(part)
+            for match in STRUCK.finditer(part)
         ]
     return "".join(pieces) or " "
 

@@ -14,7 +14,7 @@ import gradio as gr
 from rag.assistant import Assistant
 from rag.errors import AskAbstractsError, SourceError
 from rag.indexing import IndexReport, Progress
-from rag.own_collection import add_to_shared, shared_uploads
+from rag.own_collection import add_to_shared
 from rag.uploaded import LARGEST_FILE_BYTES, MOST_FILES, MOST_PAPERS
 from rag.web.options import Upload
 from rag.web.own_collections import MOST_COLLECTIONS, CrowdedError, OwnCollections
@@ -121,7 +121,7 @@ class UploadTab:
 
     def _added(self, files: Sequence[tuple[str, bytes]], visit: str, session: str, progress: Progress) -> IndexReport:
         if self._mode == "shared":
-            return add_to_shared(self._assistant, files, shared_uploads(self._assistant), progress=progress)
+            return add_to_shared(self._assistant, files, self._assistant.settings.uploads_folder, progress=progress)
         if self._mode == "session":
             return self._own.add(files, visit=visit, session=session, progress=progress)
         raise SourceError("Nothing can be added on this page. Ask the collection that is there.")
