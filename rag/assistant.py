@@ -14,7 +14,6 @@ from rag.answering.answerers import Answerers
 from rag.answering.compose import Found, judged, modelled, quoted
 from rag.answering.models import LanguageModel
 from rag.answering.specs import QUOTES
-from rag.citations import escaped
 from rag.coefficients import Coefficients
 from rag.errors import IndexMissingError, SourceError, StoreBusyError, StoreFullError, StoreReadOnlyError
 from rag.filters import PaperFilter
@@ -176,8 +175,8 @@ class Assistant:
         question = question.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate could be neither encoded nor shown
         index = self.index
         name = str(self.embedder.identity.get("model", ""))
-        turns = [(turn.question, turn.answer) for turn in history] or _pinned(papers, index)
-        plan = make_plan(question, turns, index, model, embedder=name, stopped=stopped)
+        turns = [(turn.question, turn.answer) for turn in history]
+        plan = make_plan(question, turns, index, model, embedder=name, papers=papers, stopped=stopped)
         empty = Answer(question, plan.standalone, "invalid", "", (), (), (), QUOTES)
         if plan.refusal:
             status: Status = "not_found" if plan.language != ENGLISH else "invalid"
@@ -233,12 +232,6 @@ def make_embedder(settings: Settings, embedding: LlamaIndexEmbedding | None = No
         batch_size=settings.batch_size,
         device=settings.device,
     )
-
-
-def _pinned(papers: PaperFilter | None, index: PaperIndex) -> list[tuple[str, str]]:
-    """A turn about the one paper that a question is limited to, so that "what is it about?" points to it."""
-    rows = papers.rows(index.papers) if papers is not None and len(papers.ids) == 1 else ()
-    return [(index.papers[row].title, f"**{escaped(index.papers[row].title)}** [1]") for row in rows]
 
 
 def _rows(papers: PaperFilter | None, index: PaperIndex) -> NDArray[np.intp] | None:

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 from rag.answering.models import LanguageModel
 from rag.answering.rewriting import rewrite, translate
+from rag.citations import escaped
 from rag.conversation import standalone
+from rag.filters import PaperFilter
+from rag.follow_ups import POINTS_BACK
 from rag.index import PaperIndex
 from rag.languages import ENGLISH, language_notice, language_of, nameable
 from rag.questions import Question, fault, is_courtesy, read_question
@@ -41,15 +44,18 @@ def make_plan(
     model: LanguageModel | None,
     *,
     embedder: str,
+    papers: PaperFilter | None = None,
     stopped: threading.Event | None = None,
 ) -> Plan:
-    """Plans the search for `text` after `history`, oldest turn first; `embedder` is the name of the model that will encode it.
+    """Plans the search for `text` after `history`, oldest turn first; `embedder` is the name of the model that will encode it,
+    and `papers` are those it is limited to.
 
     Only what the rules see as a follow-up is given to the model to be rewritten: of a short question of its own nothing could tell
     whether the model put in the right paper, or any. Once `stopped` is set, the model is not asked.
     """
     if is_courtesy(text):
         return Plan(text, read_question(text), refusal=_COURTESY)
+    history = _with_pinned(history, text, papers, index)
     alone = standalone(text, history, index)
     if reason := fault(read_question(alone.question)):
         return Plan(alone.question, read_question(alone.question), refusal=reason)
@@ -69,3 +75,17 @@ def make_plan(
     question = read_question(kept)
     refusal = notice if fault(question) else ""
     return Plan(asked, question, language, () if refusal else (notice,), alone.excluded_titles, refusal)
+
+
+def _with_pinned(
+    turns: Sequence[tuple[str, str]], question: str, papers: PaperFilter | None, index: PaperIndex
+) -> Sequence[tuple[str, str]]:
+    """For a question limited to one paper: a turn about that paper and the newest of `turns` that answered from it.
+
+    So "what is it about?" points to it. A question that names something and points to nothing is left with `turns`.
+    """
+    if papers is None or len(papers.ids) != 1 or not (POINTS_BACK.search(question) or not read_question(question).names):
+        return turns
+    titles = [escaped(index.papers[row].title) for row in papers.rows(index.papers)]
+    others = [at for at, (_, answer) in enumerate(turns) if not any(title in answer for title in titles)]
+    return [*((title, f"**{title}** [1]") for title in titles), *turns[max(others, default=-1) + 1 :]]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag import Assistant, Settings
+from rag import Assistant, Settings, Turn
 from rag.coefficients import Coefficients
 from rag.filters import PaperFilter, files_of
 from rag.index import PaperIndex
@@ -240,3 +240,13 @@ def test_a_question_that_points_back_is_about_the_one_paper_it_is_limited_to(sma
         small_assistant.ask("How fast is it?", papers=PaperFilter(venues=frozenset({zebra.venue}))).standalone_question
         == "How fast is it?"
     )
+
+
+def test_a_pinned_paper_leads_though_another_was_in_play(small_assistant: Assistant) -> None:
+    zebra = next(paper for paper in small_assistant.papers if paper.abstract == ZEBRA)
+    history = [Turn("What is Okapi?", "**Okapi** [1]\n\n> Okapi is a neural ranker. [1]")]
+    answer = small_assistant.ask("How fast is it?", history, papers=PaperFilter(ids=frozenset({zebra.id})))
+    assert answer.standalone_question == "Zebra: How fast is it?"
+    history.append(Turn("How fast is it?", "**Zebra** [1]\n\n> Zebra is fast. [1]"))
+    again = small_assistant.ask("And on mobile?", history, papers=PaperFilter(ids=frozenset({zebra.id})))
+    assert again.standalone_question == "Zebra: How fast is it? And on mobile?"

@@ -259,7 +259,9 @@ def test_a_program_asks_searches_and_lists(server: Served) -> None:
 def test_a_program_narrows_a_question_and_follows_up(server: Served) -> None:
     client = client_of(server)
     heron = client.predict(query="herons", k=1, api_name="/search")[0]["paper"]
-    assert client.predict(question=HOW_MUCH_FASTER, papers=[heron], api_name="/ask")["citations"] == []
+    narrowed = client.predict(question=HOW_MUCH_FASTER, papers=[heron], api_name="/ask")
+    assert (narrowed["standalone_question"], narrowed["citations"]) == (HOW_MUCH_FASTER, [])
+    assert [hit["paper"] for hit in narrowed["hits"]] == [heron]
     assert client.predict(question=HOW_MUCH_FASTER, first_year=2022, api_name="/ask")["hits"] == []
     history = [{"question": "What is Okapi?", "answer": "Okapi is a neural ranker."}]
     followed = client.predict(question="Which accuracy does it reach?", history=history, api_name="/ask")
