@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: chat test check eval bench bench-retrieval fit
+.PHONY: chat test check eval bench bench-scale bench-retrieval fit
 
 # LLM: who answers first (quotes, local, ollama:NAME, …); the page offers the quotes and the local model either way.
 chat: $(INSTALLED)  ## Opens the chat on http://127.0.0.1:7860; builds the index of seeds/ first when it is missing or stale.
@@ -22,6 +22,10 @@ PAPERS ?= $(firstword $(wildcard ../shared/data/papers-*.jsonl.gz))
 bench: $(INSTALLED)  ## Speed and memory, as ratios to baselines in one run.
 	$(BIN)/python -m eval.bench $(if $(PAPERS),--papers $(PAPERS))
 	$(BIN)/python -m eval.bench_chat
+
+bench-scale: $(INSTALLED)  ## How cost grows with the collection, up to 87,000 papers; takes half an hour.
+	@test -n "$(PAPERS)" || { echo "Name a file of papers with title and abstract: make bench-scale PAPERS=FILE"; exit 2; }
+	$(BIN)/python -m eval.bench_scale --papers $(PAPERS)
 
 bench-retrieval: $(INSTALLED)  ## Title to abstract on 5,000 papers, beside BM25 and LlamaIndex.
 	@test -n "$(PAPERS)" || { echo "Name a file of papers with title and abstract: make bench-retrieval PAPERS=FILE"; exit 2; }

@@ -1,6 +1,7 @@
 """`python -m eval`: how good the answers are, where they fail, and whether a change made them better.
 
 python -m eval                      runs the development questions and writes eval/reports/<time>/
+python -m eval swap EMBEDDER        builds another embedder's index beside, compares, and swaps it in
 python -m eval compare A B          paired differences of two reports; exit code 1 when a gate is missed
 """
 
@@ -24,9 +25,11 @@ from eval.questions import DEVELOPMENT, FOLDER, HELD_OUT, LabelledQuestion, Ques
 from eval.report import write_report
 from eval.rows import read_rows
 from eval.run import ROWS, Run, run_questions
+from eval.swap import swap
 from eval.table import table
 from rag.answering.specs import QUOTES
-from rag.assistant import Assistant, make_embedder
+from rag.assistant import Assistant
+from rag.embedders import make_embedder
 from rag.errors import AskAbstractsError, SettingsError
 from rag.settings import Settings
 
@@ -77,6 +80,15 @@ def _parser() -> argparse.ArgumentParser:
     drafts = commands.add_parser("cases", help="turn thumbs-down rows of a feedback file into question drafts")
     drafts.add_argument("feedback", type=Path, help="feedback.jsonl")
     drafts.set_defaults(run=_cases)
+    swapped = commands.add_parser(
+        "swap", help="build the index of another embedder, compare, and publish it when no gate is missed"
+    )
+    swapped.add_argument("embedder", help="a sentence-transformers model, name or folder")
+    swapped.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a further setting (query_prefix=…)")
+    swapped.add_argument("--questions", type=Path, default=DEVELOPMENT, help="labelled questions (default: eval/questions.jsonl)")
+    swapped.add_argument("--gates", type=Path, default=FOLDER / "gates.toml", help="the gates (default: eval/gates.toml)")
+    swapped.add_argument("--out", type=Path, help="folder of both reports (default: eval/reports/<time>)")
+    swapped.set_defaults(run=_swap)
     beir = commands.add_parser("beir", help="measure the retriever on folders in BEIR's format")
     beir.add_argument("folders", nargs="*", type=Path, metavar="DIR")
     beir.add_argument("--dataset", action="append", default=[], type=Path, metavar="DIR", help="a further folder")
@@ -87,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> int:
-    folder = options.out or FOLDER / "reports" / time.strftime("%Y%m%d-%H%M%S")
+    folder = options.out or _new_report()
     configurations = _configurations(options)
     limit = options.limit or (_SAMPLE if any(one.llm != QUOTES for one in configurations.values()) else None)
     judge = make_judge(options.judge, Settings.from_env()) if options.judge else None
@@ -132,6 +144,16 @@ def _beir(options: argparse.Namespace) -> int:
     results = [run_beir(one, split=options.split, limit=options.queries, settings=settings, embedder=embedder) for one in folders]
     sys.stdout.write(beir_table(results))
     return 0
+
+
+def _swap(options: argparse.Namespace) -> int:
+    settings = replace(Settings.from_env(embedder=options.embedder), **_values(options.set))  # type: ignore[arg-type]  # checked by Settings
+    swap(settings, options.questions, options.gates, options.out or _new_report())
+    return 0
+
+
+def _new_report() -> Path:
+    return FOLDER / "reports" / time.strftime("%Y%m%d-%H%M%S")
 
 
 def _advance(bar: Progress, task: TaskID, done: int) -> None:

@@ -17,11 +17,13 @@ from ir_measures import RR, R, nDCG
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from eval.metrics import Figure, cell, figure, retrieval_values
-from rag.assistant import Assistant, make_embedder
+from rag.assistant import Assistant
 from rag.coefficients import Coefficients
+from rag.embedders import make_embedder
 from rag.errors import SourceEmptyError, SourceMissingError, SourceUnreadableError
+from rag.generation_builder import Progress
 from rag.index import PaperIndex
-from rag.indexing import Progress, publish_papers
+from rag.indexing import publish_papers
 from rag.papers import Paper, paper_id
 from rag.settings import Settings
 from rag.text import searchable

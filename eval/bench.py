@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from eval.questions import DEVELOPMENT, load_questions
-from rag.assistant import Assistant, make_embedder
+from rag.assistant import Assistant
+from rag.embedders import make_embedder
 from rag.indexing import build_index
 from rag.papers import read_collection
 from rag.questions import fault, read_question
@@ -80,12 +81,12 @@ def _indexing(abstracts: Sequence[str]) -> dict[str, object]:
         source.write_text("\n\n".join(abstracts), encoding="utf-8")
         ours = Settings(store=str(Path(folder) / "store"), sources=(str(source),))
         embedder = make_embedder(ours)
-        bare = _bare_model(settings)
+        bare = bare_model(settings)
         bare.encode(list(abstracts[:16]), batch_size=settings.batch_size)  # warm-up: first calls allocate and tune
-        baseline = _seconds(lambda: bare.encode(list(abstracts), batch_size=settings.batch_size))
-        own = _seconds(lambda: build_index(ours, embedder))
-        baseline = (baseline + _seconds(lambda: bare.encode(list(abstracts), batch_size=settings.batch_size))) / 2
-        quick_start = _seconds(lambda: _llama_index_quick_start(abstracts, settings, Path(folder) / "llama"))
+        baseline = seconds(lambda: bare.encode(list(abstracts), batch_size=settings.batch_size))
+        own = seconds(lambda: build_index(ours, embedder))
+        baseline = (baseline + seconds(lambda: bare.encode(list(abstracts), batch_size=settings.batch_size))) / 2
+        quick_start = seconds(lambda: _llama_index_quick_start(abstracts, settings, Path(folder) / "llama"))
     return {
         "bare SentenceTransformer.encode, abstracts/s": round(len(abstracts) / baseline, 2),
         "askabstracts index, abstracts/s": round(len(abstracts) / own, 2),
@@ -95,7 +96,8 @@ def _indexing(abstracts: Sequence[str]) -> dict[str, object]:
     }
 
 
-def _bare_model(settings: Settings) -> Any:
+def bare_model(settings: Settings) -> Any:
+    """The default model as sentence-transformers gives it, with the window of `settings`."""
     from sentence_transformers import SentenceTransformer
 
     model = SentenceTransformer(str(_default_model_folder()), device="cpu", local_files_only=True)
@@ -129,15 +131,15 @@ def _llama_index_quick_start(abstracts: Sequence[str], settings: Settings, folde
 def _searching() -> dict[str, object]:
     """Median milliseconds of a search on the seeds, against encoding the same question; measured in turns."""
     assistant = Assistant.open(Settings.from_env())
-    bare = _bare_model(assistant.settings)
+    bare = bare_model(assistant.settings)
     questions = [row.question for row in load_questions(DEVELOPMENT, assistant.papers) if not fault(read_question(row.question))][
         :200
     ]
     encoding, searching, answering = [], [], []
     for question in questions:
-        encoding.append(_seconds(lambda text=question: bare.encode(text)))  # type: ignore[misc]  # mypy cannot infer the default
-        searching.append(_seconds(lambda text=question: assistant.search(text)))  # type: ignore[misc]
-        answering.append(_seconds(lambda text=question: assistant.ask(text)))  # type: ignore[misc]
+        encoding.append(seconds(lambda text=question: bare.encode(text)))  # type: ignore[misc]  # mypy cannot infer the default
+        searching.append(seconds(lambda text=question: assistant.search(text)))  # type: ignore[misc]
+        answering.append(seconds(lambda text=question: assistant.ask(text)))  # type: ignore[misc]
     return {
         "encoding a question, median ms": round(1000 * statistics.median(encoding), 1),
         "search, median ms": round(1000 * statistics.median(searching), 1),
@@ -175,7 +177,8 @@ def _child(command: Sequence[str]) -> Iterator[float]:
     yield time.perf_counter() - started
 
 
-def _seconds(action: Callable[[], object]) -> float:
+def seconds(action: Callable[[], object]) -> float:
+    """How long `action` takes."""
     started = time.perf_counter()
     action()
     return time.perf_counter() - started

@@ -33,7 +33,7 @@ from llama_index.vector_stores.chroma import ChromaVectorStore
 
 from eval.beir import DEPTH, assistant_over, retrieval_figures
 from eval.metrics import Figure, cell
-from rag.assistant import make_embedder
+from rag.embedders import make_embedder
 from rag.index import PaperIndex
 from rag.papers import Paper, paper_id
 from rag.settings import Settings
@@ -206,8 +206,8 @@ def _retrieves(retriever: Any) -> Search:
 def _share_vectors(nodes: Sequence[Any], index: PaperIndex) -> int:
     """Gives a node its paper's vector where both texts are the same and within the window; returns to how many."""
     shared = 0
-    for node, paper, spans, key in zip(nodes, index.papers, index.spans, index.vectors.keys, strict=True):
-        encoded = index.vectors.encoded(key)
+    for row, (node, paper, spans) in enumerate(zip(nodes, index.papers, index.spans, strict=True)):
+        encoded = index.vectors.encoded(row)
         read = " ".join(searchable(paper.abstract[span.start : span.end]) for span in spans)
         if read == node.text and not encoded.is_beyond_window:
             node.embedding = encoded.vector.tolist()

@@ -27,6 +27,8 @@ class Answer:
     nothing was found. `notices` are what the program itself says, as a refusal does. `hits` are the papers considered, best first,
     also when nothing was answered. `model` is who wrote the text, "quotes" for exact quotes. `timings` are seconds per stage.
 
+    `collection` is the name of the collection that was asked, "" for the default one.
+
     Snapshots of a stream have `is_final` False until the last; `draft` is then what a model has written so far, unverified.
     """
 
@@ -41,3 +43,4 @@ class Answer:
     timings: Mapping[str, float] = field(default_factory=dict)
     is_final: bool = True
     draft: str = ""
+    collection: str = ""

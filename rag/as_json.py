@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from rag.answer import Answer
 from rag.citations import Citation
+from rag.named_collections import shown_name
 from rag.papers import Paper
 from rag.search import Hit
 
@@ -23,6 +24,7 @@ def answer_as_json(answer: Answer) -> dict[str, object]:
         "notices": list(answer.notices),
         "model": answer.model,
         "timings": dict(answer.timings),
+        "collection": shown_name(answer.collection),
     }
 
 

@@ -1,9 +1,12 @@
 """The assistant: the one place where the parts are joined. A question goes in, an answer with its evidence comes out."""
 
+import logging
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -14,24 +17,42 @@ from rag.answering.answerers import Answerers
 from rag.answering.compose import Found, judged, modelled, quoted
 from rag.answering.models import LanguageModel
 from rag.answering.specs import QUOTES
+from rag.browse import catalogue_of
 from rag.coefficients import Coefficients
-from rag.errors import IndexMissingError, SourceError, StoreBusyError, StoreFullError, StoreReadOnlyError
+from rag.embedders import make_embedder
+from rag.errors import AskAbstractsError, IndexMissingError, SourceError, StoreBusyError, StoreFullError, StoreReadOnlyError
 from rag.filters import PaperFilter
+from rag.generation_builder import Progress
 from rag.index import PaperIndex
-from rag.indexing import Progress, build_index
+from rag.indexing import build_index
 from rag.languages import ENGLISH
+from rag.named_collections import require_known
 from rag.papers import Paper
+from rag.place import place_of
 from rag.planning import make_plan
-from rag.questions import fault, read_question
-from rag.search import Hit, candidates, hit
+from rag.questions import Question, fault, read_question
+from rag.search import Candidate, Hit, candidates, hit
 from rag.settings import Settings
 from rag.sources import is_stale, missing_sources, names_other_sources
 from rag.text import TEXT_VERSION
-from vectorstore.embedder import Embedder, LlamaIndexEmbedding, SentenceTransformerEmbedder, SeparateEmbedder
-from vectorstore.generations import GenerationFolder
+from vectorstore.embedder import Embedder, LlamaIndexEmbedding
+from vectorstore.encoded import EncodedQuery
 from vectorstore.passport import Passport
+from vectorstore.server_errors import GenerationGoneError
 
 _HITS = 10
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """What was found, in what and with what; `encoded` is when the question was encoded, by the performance counter."""
+
+    embedder: Embedder
+    index: PaperIndex
+    query: EncodedQuery
+    candidates: list[Candidate]
+    encoded: float
 
 
 class Assistant:
@@ -46,13 +67,18 @@ class Assistant:
         *,
         answerers: Answerers | None = None,
         notices: tuple[str, ...] = (),
+        is_following: bool = True,
     ) -> None:
-        """Use `open`. `notices` are what the user should know about the index, for every front end to show."""
-        self.settings, self.embedder, self.coefficients, self.notices = settings, embedder, coefficients, notices
+        """Use `open`. `notices` are what the user should know about the index, for every front end to show; one that is not
+        `is_following` stays with `index`, whatever is published.
+        """
+        self.settings, self.coefficients, self.notices = settings, coefficients, notices
         self._answerers = Answerers(settings) if answerers is None else answerers
-        self._index = index
-        self._folder = GenerationFolder(settings.store_folder)
+        self._serving = (embedder, index)
+        self._place = place_of(settings)
         self._reopening = threading.Lock()
+        self._refused: Path | None = None
+        self._is_following = is_following
 
     @classmethod
     def open(
@@ -65,6 +91,8 @@ class Assistant:
     ) -> Self:
         """Opens the index of `settings` (default: the seeds), building it first when it is missing or its sources changed.
 
+        A named collection that is missing is built only of sources that `settings` name (else: `CollectionError`).
+
         `embedding` is any LlamaIndex BaseEmbedding, used instead of `settings.embedder`, and `llm` any LlamaIndex LLM, instead of
         `settings.llm`. `progress` hears how far building is. Raises `PassportMismatchError` when the index was built with something
         else, any `SourceError`, `StoreError` or `EmbedderError` when it cannot be built or read, and `AnswererError` when the model
@@ -72,15 +100,15 @@ class Assistant:
         """
         settings = Settings() if settings is None else settings
         settings = settings if llm is None else replace(settings, llm=llm)
+        require_known(settings)
         answerers = Answerers(settings)
-        embedder = make_embedder(settings, embedding)
-        folder = GenerationFolder(settings.store_folder)
+        place = place_of(settings)
         index: PaperIndex | None = None
-        try:
-            index = PaperIndex.open(folder.current())
-            index.passport.require(Passport.of(embedder, text_version=TEXT_VERSION), place=folder.folder)
-        except IndexMissingError:
-            pass
+        with suppress(IndexMissingError):
+            index = place.open(place.current())
+        embedder = make_embedder(settings, embedding, index.passport if index is not None else None)
+        if index is not None:
+            index.passport.require(Passport.of(embedder, text_version=TEXT_VERSION), place=place.folder.folder)
         notices = (
             [f"Not there any more: {path}. Answering from what was indexed." for path in missing_sources(index.sources)]
             if index
@@ -89,7 +117,7 @@ class Assistant:
         if index is None or is_stale(index.sources, settings):
             try:
                 build_index(settings, embedder, progress=progress)
-                index = PaperIndex.open(folder.current())
+                index = place.open(place.current())
             except (StoreBusyError, StoreFullError, StoreReadOnlyError, SourceError) as error:
                 if index is None or names_other_sources(index.sources, settings):
                     raise
@@ -118,13 +146,46 @@ class Assistant:
     @property
     def index(self) -> PaperIndex:
         """The generation in use; reopened when another process has published a newer one."""
-        with self._reopening:
-            current = self._folder.current()
-            if current != self._index.generation:
-                newer = PaperIndex.open(current)
-                newer.passport.require(self._index.passport, place=self._folder.folder)
-                self._index = newer  # the old one is let go when the last question that reads it is done
-            return self._index
+        return self._current()[1]
+
+    @property
+    def embedder(self) -> Embedder:
+        """What the generation in use was built with."""
+        return self._current()[0]
+
+    def _current(self) -> tuple[Embedder, PaperIndex]:
+        """The generation in use and its embedder.
+
+        When another process has swapped in a generation of another embedder, that embedder is loaded beside; the old generation
+        goes on serving while it loads, and for good where it cannot be loaded.
+        """
+        current = self._place.current() if self._is_following else self._serving[1].generation
+        if current not in (self._serving[1].generation, self._refused) and self._reopening.acquire(blocking=False):
+            is_elsewhere = False
+            try:
+                newer = self._place.open(current)
+                is_elsewhere = newer.passport.embedder != self._serving[1].passport.embedder
+                if not is_elsewhere:
+                    newer.passport.require(self._serving[1].passport, place=self._place.folder.folder)
+                    self._serving = (self._serving[0], newer)  # the old one is let go when the last question that reads it is done
+            finally:
+                if not is_elsewhere:
+                    self._reopening.release()
+            if is_elsewhere:
+                threading.Thread(target=self._go_over, args=(newer,), name="swap", daemon=True).start()
+        return self._serving
+
+    def _go_over(self, newer: PaperIndex) -> None:
+        """Goes over to a generation of another embedder, or notes that this cannot be done."""
+        try:
+            embedder = make_embedder(replace(self.settings, embedder=""), passport=newer.passport)
+            newer.passport.require(Passport.of(embedder, text_version=TEXT_VERSION), place=self._place.folder.folder)
+            self._serving = (embedder, newer)
+        except AskAbstractsError as error:
+            self._refused = newer.generation
+            _LOG.warning("A newer index was published that cannot be used, answering from the one before. %s", error)
+        finally:
+            self._reopening.release()
 
     def search(self, query: str, k: int = _HITS, *, papers: PaperFilter | None = None) -> list[Hit]:
         """The `k` papers nearest to `query`, best first, of those that `papers` takes; empty for a query without a word."""
@@ -133,11 +194,22 @@ class Assistant:
         question = read_question(query)
         if fault(question):
             return []
-        index = self.index
-        found = candidates(
-            question, self.embedder.encode_query(question.searched), index, self.coefficients, limit=k, rows=_rows(papers, index)
-        )
-        return [hit(candidate, index, self.coefficients) for candidate in found]
+        searched = self._searched(question, papers, limit=k)
+        return [hit(candidate, searched.index, self.coefficients) for candidate in searched.candidates]
+
+    def _searched(self, question: Question, papers: PaperFilter | None, *, limit: int) -> "_Searched":
+        """The best candidates; searched once more when the generation in use was replaced, and removed, meanwhile."""
+        try:
+            return self._searched_once(question, papers, limit=limit)
+        except GenerationGoneError:
+            return self._searched_once(question, papers, limit=limit)
+
+    def _searched_once(self, question: Question, papers: PaperFilter | None, *, limit: int) -> "_Searched":
+        embedder, index = self._current()
+        query = embedder.encode_query(question.searched)
+        encoded = time.perf_counter()
+        found = candidates(question, query, index, self.coefficients, limit=limit, rows=_rows(papers, index))
+        return _Searched(embedder, index, query, found, encoded)
 
     def ask(
         self, question: str, history: Sequence[Turn] = (), *, llm: str | None = None, papers: PaperFilter | None = None
@@ -173,33 +245,32 @@ class Assistant:
         given = {"max_papers": max_papers, "unsupported": unsupported}
         settings = replace(self.settings, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # checked by Settings
         question = question.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate could be neither encoded nor shown
-        index = self.index
-        name = str(self.embedder.identity.get("model", ""))
+        embedder, index = self._current()
+        name = str(embedder.identity.get("model", ""))
         turns = [(turn.question, turn.answer) for turn in history]
         plan = make_plan(question, turns, index, model, embedder=name, papers=papers, stopped=stopped)
-        empty = Answer(question, plan.standalone, "invalid", "", (), (), (), QUOTES)
+        empty = Answer(question, plan.standalone, "invalid", "", (), (), (), QUOTES, collection=settings.collection)
         if plan.refusal:
             status: Status = "not_found" if plan.language != ENGLISH else "invalid"
             yield replace(empty, status=status, notices=(plan.refusal,), timings=_timings(plan=started))
             return
         planned = time.perf_counter()
-        query = self.embedder.encode_query(plan.question.searched)
-        encoded = time.perf_counter()
-        limit = _HITS + len(plan.excluded_titles)
-        found = [
-            candidate
-            for candidate in candidates(plan.question, query, index, self.coefficients, limit=limit, rows=_rows(papers, index))
-            if index.papers[candidate.row].title not in plan.excluded_titles
-        ][:_HITS]
+        search = self._searched(plan.question, papers, limit=_HITS + len(plan.excluded_titles))
+        index = search.index
+        found = [one for one in search.candidates if index.papers[one.row].title not in plan.excluded_titles][:_HITS]
         hits = tuple(hit(candidate, index, self.coefficients) for candidate in found)
         searched = time.perf_counter()
-        stages = {"plan": planned - started, "encode": encoded - planned, "search": searched - encoded}
+        stages = {"plan": planned - started, "encode": search.encoded - planned, "search": searched - search.encoded}
         yield replace(empty, status="not_found", hits=hits, is_final=False)
-        judgement = judged(plan, query, found, index, settings, self.coefficients)
-        for answer in self._answers(replace(empty, hits=hits), judgement, model, settings, stopped):
+        rows = _rows(papers, index)
+        narrowed = None if rows is None else len(rows)
+        judgement = judged(plan, search.query, found, index, settings, self.coefficients, narrowed=narrowed)
+        for answer in self._answers(replace(empty, hits=hits), judgement, model, settings, search.embedder, stopped):
             if answer.is_final:
                 stages["answer"] = time.perf_counter() - searched
-                answer = replace(answer, timings={stage: round(seconds, 6) for stage, seconds in stages.items()})
+                notices = (*filter_notices(papers, index), *answer.notices)
+                timings = {stage: round(seconds, 6) for stage, seconds in stages.items()}
+                answer = replace(answer, notices=notices, timings=timings)
             yield answer
 
     def _answers(
@@ -208,6 +279,7 @@ class Assistant:
         found: Found,
         model: LanguageModel | None,
         settings: Settings,
+        embedder: Embedder,
         stopped: threading.Event | None,
     ) -> Iterator[Answer]:
         """The quotes; then, with a model and something to write about, what it makes of them."""
@@ -217,25 +289,16 @@ class Assistant:
             yield quotes
             return
         yield replace(quotes, is_final=False)
-        yield from modelled(quotes, found, model, settings, self.embedder, self.coefficients, stopped)
+        yield from modelled(quotes, found, model, settings, embedder, self.coefficients, stopped)
 
 
-def make_embedder(settings: Settings, embedding: LlamaIndexEmbedding | None = None) -> Embedder:
-    """The embedder that `settings` name, or the given LlamaIndex object. Raises `EmbedderError`."""
-    if embedding is not None:
-        return SeparateEmbedder(embedding)
-    return SentenceTransformerEmbedder(
-        settings.embedder,
-        query_prefix=settings.query_prefix,
-        passage_prefix=settings.passage_prefix,
-        window=settings.window_tokens,
-        batch_size=settings.batch_size,
-        device=settings.device,
-    )
+def filter_notices(papers: PaperFilter | None, index: PaperIndex) -> tuple[str, ...]:
+    """What to say about names in a filter that no paper has."""
+    return () if papers is None or papers.is_empty else catalogue_of(index).columns.notices(papers)
 
 
 def _rows(papers: PaperFilter | None, index: PaperIndex) -> NDArray[np.intp] | None:
-    return None if papers is None or papers.is_empty else papers.rows(index.papers)
+    return None if papers is None or papers.is_empty else catalogue_of(index).columns.rows(papers)
 
 
 def _timings(**started: float) -> Mapping[str, float]:

@@ -4,9 +4,7 @@ Words are compared without regard to case and accents. What that takes is prepar
 Knows no interface and no model.
 """
 
-import re
 import threading
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,14 +13,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rag.filters import PaperFilter, files_of
+from rag.columns import PaperColumns
+from rag.filters import PaperFilter, files_of, folded
 from rag.index import PaperIndex
 from rag.papers import Paper
 
 SortColumn = Literal["title", "year", "venue", "source"]
 SORT_COLUMNS: tuple[SortColumn, ...] = get_args(SortColumn)
 LONGEST_QUERY = 500  # characters that are looked for
-_MARKS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +57,12 @@ class Catalogue:
         """What the papers can be chosen by."""
         return choices(self.papers)
 
+    @property
+    def columns(self) -> PaperColumns:
+        """The papers as what filters read."""
+        with self._making:
+            return self._columns
+
     def found(self, query: str) -> set[int]:
         """The rows that hold every word of `query` in title, authors, venue or abstract; all for a query without words."""
         wanted = folded(query[:LONGEST_QUERY]).split()
@@ -72,6 +76,10 @@ class Catalogue:
                 known = sorted((row for row, key in enumerate(keys) if key), key=lambda row: keys[row], reverse=descending)
                 self._orders[sort, descending] = known + [row for row, key in enumerate(keys) if not key]
             return self._orders[sort, descending]
+
+    @cached_property
+    def _columns(self) -> PaperColumns:
+        return PaperColumns.of(self.papers)
 
     @cached_property
     def _all(self) -> set[int]:
@@ -114,7 +122,7 @@ def listing(
         raise ValueError(f"per_page is {per_page}; ask for at least one paper a page.")
     found = catalogue.found(query)
     if filter is not None and not filter.is_empty:
-        found = {row for row in found if filter.takes(catalogue.papers[row])}
+        found = found & set(catalogue.columns.rows(filter).tolist())
     rows = catalogue.order(sort, descending=descending)
     if len(found) < len(rows):
         rows = [row for row in rows if row in found]
@@ -145,13 +153,6 @@ def choices(papers: Sequence[Paper]) -> Choices:
         files=tuple(sorted({file for paper in papers for file in files_of(paper)}, key=folded)),
         has_authors=any(paper.authors for paper in papers),
     )
-
-
-def folded(text: str) -> str:
-    """`text` without what case, accents and ways of writing one letter make of it."""
-    if text.isascii():
-        return text.lower()
-    return _MARKS.sub("", unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold()))
 
 
 def _place(paper: Paper) -> tuple[str, int] | None:

@@ -5,7 +5,7 @@ import getpass
 import json
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 
@@ -17,14 +17,22 @@ from rich.table import Table
 from rag.answer import Answer
 from rag.answering.specs import QUOTES
 from rag.as_json import answer_as_json, hit_as_json, paper_as_json
-from rag.assistant import Assistant, make_embedder
+from rag.assistant import Assistant, filter_notices
+from rag.browse import catalogue_of
 from rag.citations import unescaped
-from rag.errors import SettingsError
+from rag.collection_commands import run_collections
+from rag.embedders import make_embedder
+from rag.errors import SettingsError, SourceFaultyError
+from rag.filter_expressions import parse_filter
+from rag.filters import PaperFilter
+from rag.generation_builder import Progress as OnProgress
 from rag.index import PaperIndex
 from rag.indexing import IndexReport, build_index
-from rag.indexing import Progress as OnProgress
+from rag.ingest_report import Fault, ingest_report, require_faultless
+from rag.named_collections import require_known
+from rag.papers import Collection
+from rag.place import published_index, published_passport
 from rag.settings import Settings
-from vectorstore.generations import GenerationFolder
 
 _LISTED = 5  # duplicates and unreadable files named in full
 
@@ -37,20 +45,51 @@ class _Console(Console):
 
 
 def index(settings: Settings, options: argparse.Namespace) -> bool:
-    """Builds the index and prints the report."""
-    with _progress_bar() as progress:
-        report = build_index(settings, make_embedder(settings), add=options.add, rebuild=options.rebuild, progress=progress)
+    """Builds the index and prints the report, with what is wrong with the sources if asked; see `_Inspection`."""
+    require_known(settings)
+    inspection = _Inspection(is_strict=options.strict) if options.report or options.strict else None
+    try:
+        with _progress_bar() as progress:
+            embedder = make_embedder(settings, passport=published_passport(settings))
+            rebuild = options.rebuild or options.swap
+            report = build_index(settings, embedder, add=options.add, rebuild=rebuild, progress=progress, inspect=inspection)
+    except SourceFaultyError:
+        if inspection is not None and options.json:
+            _print_json(inspection.as_json())
+        elif inspection is not None:
+            _print_faults(inspection.faults)
+        raise
     if options.json:
-        _print_json(asdict(report) | {"abstracts_per_second": report.abstracts_per_second})
+        ingest = inspection.as_json() if inspection is not None else {}
+        _print_json(asdict(report) | {"abstracts_per_second": report.abstracts_per_second} | ingest)
     else:
+        if inspection is not None:
+            _print_faults(inspection.faults)
         _print_report(report, settings)
     return True
 
 
+class _Inspection:
+    """Looks a collection over before it is indexed and keeps what is wrong with it; a strict one lets only a faultless one pass."""
+
+    def __init__(self, *, is_strict: bool) -> None:
+        self.faults: tuple[Fault, ...] = ()
+        self._is_strict = is_strict
+
+    def __call__(self, collection: Collection) -> None:
+        self.faults = ingest_report(collection)
+        if self._is_strict:
+            require_faultless(self.faults)
+
+    def as_json(self) -> dict[str, object]:
+        """The faults for programs."""
+        return {"ingest": [asdict(fault) for fault in self.faults]}
+
+
 def ask(settings: Settings, options: argparse.Namespace) -> bool:
     """Answers one question."""
-    assistant = _opened(settings)
-    answer = assistant.ask(options.question)
+    filter = parse_filter(options.where)
+    answer = _opened(settings).ask(options.question, papers=filter)
     if options.json:
         _print_json(answer_as_json(answer))
     else:
@@ -60,7 +99,10 @@ def ask(settings: Settings, options: argparse.Namespace) -> bool:
 
 def search(settings: Settings, options: argparse.Namespace) -> bool:
     """Lists the nearest papers."""
-    hits = _opened(settings).search(options.query, k=options.k)
+    filter = parse_filter(options.where)
+    assistant = _opened(settings)
+    hits = assistant.search(options.query, k=options.k, papers=filter)
+    _print_notices(filter, assistant.index)
     if options.json:
         _print_json([hit_as_json(hit) for hit in hits])
     else:
@@ -71,22 +113,33 @@ def search(settings: Settings, options: argparse.Namespace) -> bool:
             )
             console.print(f"   {escape(_printable(hit.sentences[0].text))}\n")
         if not hits:
-            console.print("Nothing to search for. Name a topic, a method or a paper.")
+            reason = "Nothing to search for. Name a topic, a method or a paper."
+            console.print(reason if filter.is_empty else "No paper meets the filter, or there is nothing to search for.")
     return bool(hits)
 
 
 def papers(settings: Settings, options: argparse.Namespace) -> bool:
     """Lists the papers of the index as it is; needs no model."""
-    opened = PaperIndex.open(GenerationFolder(settings.store_folder).current())
+    filter = parse_filter(options.where)
+    require_known(settings)
+    opened = published_index(settings)
+    _print_notices(filter, opened)
+    listed = opened.papers if filter.is_empty else [opened.papers[row] for row in catalogue_of(opened).columns.rows(filter)]
     if options.json:
-        _print_json([paper_as_json(paper) for paper in opened.papers])
+        _print_json([paper_as_json(paper) for paper in listed])
         return True
     console = _Console()
     table = Table("title", "venue", "year", "id", "sources", box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for paper in opened.papers:
+    for paper in listed:
         table.add_row(escape(paper.title), escape(paper.venue), str(paper.year or ""), paper.id, escape(", ".join(paper.sources)))
     console.print(table)
-    console.print(f"{len(opened.papers)} papers")
+    console.print(f"{len(listed)} papers" if filter.is_empty else f"{len(listed)} of {len(opened.papers)} papers")
+    return True
+
+
+def collections(settings: Settings, options: argparse.Namespace) -> bool:
+    """Lists, describes, deletes or renames the collections of the store."""
+    run_collections(settings, options)
     return True
 
 
@@ -130,6 +183,12 @@ def _opened(settings: Settings) -> Assistant:
     for notice in assistant.notices:
         _Console(stderr=True).print(f"[yellow]{escape(notice)}[/]")
     return assistant
+
+
+def _print_notices(filter: PaperFilter, index: PaperIndex) -> None:
+    """Tells of names in a filter that no paper has."""
+    for notice in filter_notices(filter, index):
+        _Console(stderr=True).print(f"[yellow]{escape(_printable(notice))}[/]")
 
 
 @contextmanager
@@ -182,6 +241,20 @@ def _print_answer(answer: Answer) -> None:
         console.print(escape(notice))
     if answer.status != "answered":
         console.print(f"[dim]status: {answer.status}[/]")
+
+
+def _print_faults(faults: Sequence[Fault]) -> None:
+    console = _Console()
+    if not faults:
+        console.print("Nothing is wrong with the abstracts as they were read.")
+        return
+    table = Table("how many", "what is wrong, and what to do", "where first", box=None, padding=(0, 2, 1, 0), header_style="bold")
+    for fault in faults:
+        places = [escape(_printable(place)) for place in fault.first]
+        if fault.count > len(places):
+            places.append(f"and {fault.count - len(places)} more")
+        table.add_row(f"[bold]{fault.count}[/]", f"{escape(fault.name)}\n[dim]{escape(fault.remedy)}[/]", "\n".join(places))
+    console.print(table)
 
 
 def _print_report(report: IndexReport, settings: Settings) -> None:

@@ -2,11 +2,14 @@
 
     AskAbstractsError
     ├── SettingsError            a setting is unknown, or its value out of bounds
+    ├── FilterError              a filter is not written as one
     ├── SourceError              abstracts cannot be read
     │   ├── SourceMissingError   no such file or folder
-    │   ├── SourceUnreadableError  not text, wrong encoding, not permitted
-    │   └── SourceEmptyError     nothing in it is an abstract
+    │   ├── SourceUnreadableError  of no known format, torn, of an unknown encoding, not permitted
+    │   ├── SourceEmptyError     nothing in it is an abstract
+    │   └── SourceFaultyError    something is wrong with the sources, and that was not to be
     ├── StoreError               the index cannot be used as asked
+    │   ├── CollectionError      no such collection, or not one that can be changed so
     │   ├── IndexMissingError, PassportMismatchError, StoreBusyError
     │   └── StoreDamagedError, StoreFullError, StoreReadOnlyError
     ├── AnswererError            the language model cannot be used
@@ -30,12 +33,15 @@ from vectorstore.errors import (
 __all__ = [
     "AnswererError",
     "AskAbstractsError",
+    "CollectionError",
     "EmbedderError",
+    "FilterError",
     "IndexMissingError",
     "PassportMismatchError",
     "SettingsError",
     "SourceEmptyError",
     "SourceError",
+    "SourceFaultyError",
     "SourceMissingError",
     "SourceUnreadableError",
     "StoreBusyError",
@@ -50,6 +56,14 @@ class SettingsError(AskAbstractsError):
     """A setting is unknown, or its value is out of bounds."""
 
 
+class FilterError(AskAbstractsError):
+    """A filter is not written as one. The message shows the piece at fault and how filters are written."""
+
+
+class CollectionError(StoreError):
+    """A store has no collection of that name, or it cannot be deleted or renamed as asked."""
+
+
 class SourceError(AskAbstractsError):
     """Abstracts cannot be read."""
 
@@ -59,11 +73,15 @@ class SourceMissingError(SourceError):
 
 
 class SourceUnreadableError(SourceError):
-    """A file is not text, not UTF-8, or may not be read. The message names the file and, where there is one, the line."""
+    """A file is of no known format, torn, or may not be read. The message names the file and, where there is one, the line."""
 
 
 class SourceEmptyError(SourceError):
     """Nothing in the sources is an abstract."""
+
+
+class SourceFaultyError(SourceError):
+    """Something is wrong with the sources, and whoever asked for the index wanted it only of faultless ones."""
 
 
 class AnswererError(AskAbstractsError):

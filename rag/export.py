@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.answer import Answer, Status
-from rag.citations import escaped
+from rag.citations import escaped, unescaped
 from rag.papers import Paper
 from rag.text import MATH
 
@@ -25,6 +25,8 @@ STATUS_WORDS: Mapping[Status, str] = {
 
 _ESCAPE_OR_MARKER = re.compile(r"\\.|\[(\d+)\]", re.DOTALL)
 _ESCAPE_OR_EMPHASIS = re.compile(r"\\([^\w\s]|_)|\*\*|~~|\*")
+_ESCAPED_MATHS = re.compile(r"(?<!\\)(?:\\\$){1,2}(?:[^\\$\n]|\\[^$\n])+?(?:\\\$){1,2}(?!\d)")
+_MARKUP_IN_MATHS = re.compile(r"[<>`\[\]&#!*~|@]|https?:|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9{])")
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\x00-\x20\x7f-\x9f\ud800-\udfff]+")
 
 
@@ -69,16 +71,22 @@ def conversation_markdown(answers: Sequence[Answer], *, title: str) -> str:
 def plain_with_citations(answer: Answer) -> str:
     """An answer as plain text for the clipboard: what is not answered says so, then the text with [n], then one line per source.
 
-    Quotes stand in quotation marks; a struck sentence keeps its label.
+    A refusal, which has no text, is followed by what the program says of it. Quotes stand in quotation marks; a struck sentence keeps its label.
     """
     lines = [] if answer.status == "answered" else [f"{STATUS_WORDS[answer.status]}."]
-    lines += [_plain(line) for line in answer.text.splitlines() if line.strip()]
+    lines += [_plain(line) for line in answer.text.splitlines() if line.strip()] or list(answer.notices)
     sources = []
     for source in _sources([answer]):
         paper = source.paper
         about = [_sentence(paper.title), _sentence(_where(paper)), " ".join(_addresses(paper)[:1])]
         sources.append(" ".join([f"[{source.number}]", *filter(None, about)]))
     return "\n\n".join(["\n".join(lines), *(["\n".join(sources)] if sources else [])]) + "\n"
+
+
+def leading(notices: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The notices up to the one that leads over to the quotes ("Nearest is:"), and those after it. Without such a one, all lead."""
+    lead = next((at for at, notice in enumerate(notices, start=1) if notice.rstrip().endswith((":", "："))), len(notices))
+    return list(notices[:lead]), list(notices[lead:])
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------
@@ -98,7 +106,9 @@ def _sources(answers: Sequence[Answer]) -> list[_Source]:
 def _body(answer: Answer, sources: Sequence[_Source]) -> list[str]:
     status = [] if answer.status == "answered" else [f"**{STATUS_WORDS[answer.status]}.**"]
     text = [_renumbered(answer, sources)] if answer.text.strip() else []
-    return [*status, *text, *(_shown(notice) for notice in answer.notices if notice.strip())]
+    before, after = leading([notice for notice in answer.notices if notice.strip()])
+    before, after = ([], before) if answer.status == "answered" else (before, after)
+    return [*status, *(_shown(notice) for notice in before), *text, *(_shown(notice) for notice in after)]
 
 
 def _renumbered(answer: Answer, sources: Sequence[_Source]) -> str:
@@ -111,7 +121,7 @@ def _renumbered(answer: Answer, sources: Sequence[_Source]) -> str:
             return match[0]
         return f"[{new[match[1]]}]" if match[1] in new else rf"\[{match[1]}\]"
 
-    return _ESCAPE_OR_MARKER.sub(marker, answer.text)
+    return _with_maths(_ESCAPE_OR_MARKER.sub(marker, answer.text))
 
 
 def _source_markdown(source: _Source, *, key: str = "") -> str:
@@ -128,7 +138,17 @@ def _source_markdown(source: _Source, *, key: str = "") -> str:
 
 def _shown(text: str) -> str:
     """`escaped`, also for a text that is a line of its own: there a rule, a list or a definition could begin with it."""
-    return re.sub(r"^([-+=:^%@])", r"\\\1", escaped(text))
+    return _with_maths(re.sub(r"^([-+=:^%@])", r"\\\1", escaped(text)))
+
+
+def _with_maths(markdown: str) -> str:
+    """Escaped text whose formulas between dollars are drawn by what draws maths; one that could act as markup stays escaped."""
+
+    def maths(match: re.Match[str]) -> str:
+        formula = unescaped(match[0])
+        return formula if MATH.fullmatch(formula) and not _MARKUP_IN_MATHS.search(formula) else match[0]
+
+    return _ESCAPED_MATHS.sub(maths, markdown)
 
 
 def _fenced(code: str) -> str:

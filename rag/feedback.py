@@ -12,13 +12,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rag.answer import Answer
-from rag.errors import AskAbstractsError
+from rag.errors import AskAbstractsError, SettingsError
 
 LONGEST_REASON = 1000  # characters; what is longer is cut
 LONGEST_TITLE = 300  # characters of the title of an expected paper
 LARGEST_ROW_BYTES = 256 * 1024
 LARGEST_FILE_BYTES = 64 * 1024 * 1024
 _PAPER_ID = re.compile(r"[0-9a-f]{16}")
+
+
+def require_writable(path: Path) -> None:
+    """Makes the file at `path` when there is none. Raises `SettingsError` where feedback could not be written."""
+    try:
+        _append(path, b"")
+    except (OSError, ValueError) as error:
+        what = (error.strerror if isinstance(error, OSError) else "") or str(error)
+        raise SettingsError(
+            f"Feedback cannot be written to {path} ({what}). Give a file in a folder that is there and may be written with --feedback."
+        ) from error
 
 
 def record_feedback(path: Path, answer: Answer, *, is_good: bool, reason: str = "", expected_paper: str = "") -> None:
@@ -86,10 +97,10 @@ def _append(path: Path, line: bytes) -> None:
             raise OSError("it is no regular file")
         if status.st_size + len(line) > LARGEST_FILE_BYTES:
             raise OSError(f"it would grow beyond {LARGEST_FILE_BYTES} bytes; move it away")
-        if status.st_size:
+        if status.st_size and line:
             os.lseek(descriptor, status.st_size - 1, os.SEEK_SET)
             line = line if os.read(descriptor, 1) == b"\n" else b"\n" + line
-        written = os.write(descriptor, line)
+        written = os.write(descriptor, line) if line else 0
         if written != len(line):
             raise OSError(f"only {written} of {len(line)} bytes could be written; the disk may be full")
     finally:

@@ -3,21 +3,19 @@
 Nothing here writes into a generation, and no model is needed to open one.
 """
 
-import json
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.paper_file import SpanFile, read_papers
 from rag.papers import Paper
 from rag.sources import Sources, read_sources
-from rag.text import Span
 from vectorstore.encoded import Matrix, Vector
 from vectorstore.errors import StoreDamagedError, StoreReadOnlyError
 from vectorstore.generations import private_copy
@@ -26,36 +24,42 @@ from vectorstore.passport import Passport
 from vectorstore.store import Match, VectorStore
 from vectorstore.vectors import VectorFile
 
+OpenStore = Callable[[Path], VectorStore]
+"""Opens the vectors of a generation, whose folder of vectors it is given."""
+
 
 class PaperIndex:
     """One generation, open for reading. `papers` and rows are in the same order."""
 
-    def __init__(
-        self, generation: Path, papers: Sequence[Paper], spans: Sequence[Sequence[Span]], sources: Sources, passport: Passport
-    ) -> None:
+    def __init__(self, generation: Path, papers: Sequence[Paper], spans: SpanFile, sources: Sources, passport: Passport) -> None:
         self.generation = generation
         self.papers, self.spans, self.sources, self.passport = tuple(papers), spans, sources, passport
         self.row_of = {paper.id: row for row, paper in enumerate(papers)}
         self.vectors = VectorFile.load(generation / "vectors")
         self.lexical = LexicalIndex.load(generation / "lexical", rows=len(papers))
         self._store: VectorStore | None = None
+        self._open_elsewhere: OpenStore | None = None
         self._opening = threading.Lock()
         self._let_go: Callable[[], object] = lambda: None
 
     @classmethod
-    def open(cls, generation: Path) -> Self:
-        """Opens a generation; `StoreDamagedError` when its files are not whole. Chroma is opened at the first query."""
+    def open(cls, generation: Path, *, open_store: OpenStore | None = None) -> Self:
+        """Opens a generation; `StoreDamagedError` when its files are not whole.
+
+        Chroma is opened at the first query: by `open_store`, when the vectors are elsewhere than in the generation.
+        """
         passport = Passport.load(generation / "passport.json")
         try:
-            papers, spans = _read_papers(generation / "papers.jsonl")
+            papers, spans = read_papers(generation / "papers.jsonl"), SpanFile.load(generation / "spans")
             index = cls(generation, papers, spans, read_sources(generation / "sources.json"), passport)
+            index._open_elsewhere = open_store
         except (OSError, ValueError, KeyError, TypeError, EOFError) as error:  # EOFError: np.load, of an empty file
             raise StoreDamagedError(
                 f"The index {generation} cannot be read ({error}). Run `askabstracts index --rebuild` to build it anew."
             ) from error
-        if len(index.vectors) != len(papers):
+        if not len(index.vectors) == len(spans) == len(papers):
             raise StoreDamagedError(
-                f"The index {generation} holds {len(index.vectors)} vectors for {len(papers)} papers. "
+                f"The index {generation} holds {len(index.vectors)} vectors and {len(spans)} divided abstracts for {len(papers)} papers. "
                 "Run `askabstracts index --rebuild` to build it anew."
             )
         return index
@@ -84,7 +88,8 @@ class PaperIndex:
     def _opened_store(self) -> VectorStore:
         with self._opening:
             if self._store is None:
-                self._store, copy = _open_store(self.generation / "chroma")
+                place = self.generation / "chroma"
+                self._store, copy = _open_store(place) if self._open_elsewhere is None else (self._open_elsewhere(place), None)
                 self._let_go = weakref.finalize(self, _let_go, self._store, copy)
             return self._store
 
@@ -102,35 +107,3 @@ def _let_go(store: VectorStore, copy: tempfile.TemporaryDirectory[str] | None) -
     store.close()
     if copy is not None:
         copy.cleanup()
-
-
-def write_papers(path: Path, papers: Sequence[Paper], spans: Sequence[Sequence[Span]]) -> None:
-    """Writes papers with their sentence spans, one JSON object a line."""
-    with open(path, "w", encoding="utf-8") as file:
-        for paper, sentences in zip(papers, spans, strict=True):
-            fields_of = asdict(paper) | {"sentences": [[span.start, span.end] for span in sentences]}
-            file.write(json.dumps(fields_of, ensure_ascii=False) + "\n")
-
-
-def _read_papers(path: Path) -> tuple[list[Paper], list[tuple[Span, ...]]]:
-    papers, spans = [], []
-    with open(path, encoding="utf-8") as file:
-        for line in file:
-            row = json.loads(line)
-            spans.append(tuple(Span(start, end) for start, end in row["sentences"]))
-            papers.append(_paper(row))
-    return papers, spans
-
-
-def _paper(row: Mapping[str, Any]) -> Paper:
-    return Paper(
-        id=row["id"],
-        title=row["title"],
-        abstract=row["abstract"],
-        authors=tuple(row["authors"]),
-        year=row["year"],
-        venue=row["venue"],
-        urls=tuple(row["urls"]),
-        sources=tuple(row["sources"]),
-        has_given_title=row["has_given_title"],
-    )

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from rag.answering import said
 from rag.questions import LONGEST_QUESTION
 from rag.text import MATH, searchable
 from vectorstore.lexical import STOPWORDS, LexicalIndex, terms
@@ -28,6 +29,10 @@ _NAMES = {
 _LEAST_PROBABILITY = 0.6
 _LEAST_PROBABILITY_WITHOUT_ENGLISH = 0.45  # where the question holds no English stop word
 _LEAST_LETTERS = 5
+_LEAST_WORDS_OF_ABSTRACT, _LEAST_SIGNS_OF_ABSTRACT = 20, 40  # below, too little to tell a language by
+_MOST_OF_ABSTRACT = 1500  # characters that are looked at
+_ENGLISH_SHARE = 0.2  # of English stop words, which no text in another language reaches
+_LEAST_PROBABILITY_OF_ABSTRACT = 0.95
 _FOREIGN_LETTERS = 0.3  # share of letters of another alphabet that settles it
 _SHORTEST_WORD = 4  # letters; shorter words of another language are too often spelled like an English one
 _MARKED = re.compile(r"\d|(?<=[A-Za-z0-9])[A-Z]|^[A-Z]{2,}")
@@ -71,13 +76,25 @@ def nameable(text: str, lexical: LexicalIndex) -> str:
 
 def language_notice(language: str, *, is_searched: bool) -> str:
     """What the person is told about a question in `language`; `is_searched` when something in it could be searched."""
-    searched = (
-        "only its names and numbers were searched" if is_searched else "there is no name or number in it that could be searched"
-    )
-    return (
-        f"The question seems to be in {language}, the abstracts and the embedder are English: {searched}. A multilingual embedder "
-        "finds more: ASKABSTRACTS_EMBEDDER=paraphrase-multilingual-MiniLM-L12-v2, then `askabstracts index --rebuild`."
-    )
+    return (said.NAMES_SEARCHED if is_searched else said.NAMELESS).format(language=language)
+
+
+def language_of_abstract(text: str) -> str:
+    """The code of the language of a text of some length, such as "de"; "" for a short text and where in doubt."""
+    plain = MATH.sub(" ", text[:_MOST_OF_ABSTRACT])
+    words = re.findall(r"[^\W\d_]+", plain.casefold())
+    is_long = len(words) >= _LEAST_WORDS_OF_ABSTRACT or len(_FOREIGN.findall(plain)) >= _LEAST_SIGNS_OF_ABSTRACT
+    if not is_long:
+        return ""
+    if sum(word in STOPWORDS for word in words) >= _ENGLISH_SHARE * len(words):
+        return "en"  # without the identifier, which takes far longer
+    code, probability = _identifier().classify(plain)
+    return str(code) if probability >= _LEAST_PROBABILITY_OF_ABSTRACT else ""
+
+
+def language_name(code: str) -> str:
+    """The English name of a language, the code itself where it has none here."""
+    return _NAMES.get(code, ENGLISH if code == "en" else code)
 
 
 @lru_cache(maxsize=1024)

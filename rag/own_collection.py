@@ -4,6 +4,7 @@ Either way the files are copied under names that can do no harm, read one by one
 indexed with the assistant's own embedder: no model is loaded again. Knows no Gradio.
 """
 
+import secrets
 import shutil
 import tempfile
 import threading
@@ -14,8 +15,9 @@ from pathlib import Path
 
 from rag.assistant import Assistant
 from rag.errors import SourceError
+from rag.generation_builder import Progress
 from rag.index import PaperIndex
-from rag.indexing import IndexReport, Progress, build_index
+from rag.indexing import IndexReport, build_index
 from rag.settings import Settings
 from rag.uploaded import Upload, UploadedFile
 from vectorstore.embedder import Embedder
@@ -33,7 +35,12 @@ class OwnCollection:
         self._folder = Path(tempfile.mkdtemp(prefix="askabstracts-own-"))  # for its owner only (0700)
         self._files = self._folder / "files"
         self._files.mkdir()
-        self._settings = replace(shared.settings, store=str(self._folder / "index"), sources=(str(self._files),))
+        self._settings = replace(
+            shared.settings,
+            store=str(self._folder / "index"),
+            collection=f"visit-{secrets.token_hex(8)}",  # so that nothing said of it is taken for what another holds
+            sources=(str(self._files),),
+        )
         self._adding = threading.Lock()
         self._closed = threading.Event()
         self._delete = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
@@ -102,7 +109,8 @@ def _added(
     return replace(
         report,
         occurrences=upload.abstracts,
-        duplicates=(*upload.repeated, *(line for line in report.duplicates if upload.has_part_in(line))),
-        near_duplicates=tuple(line for line in report.near_duplicates if upload.has_part_in(line)),
+        duplicates=(*upload.repeated, *upload.merged(report.duplicates)),
+        near_duplicates=upload.merged(report.near_duplicates),
         unreadable=upload.unreadable,
+        doubtful=upload.doubtful,
     )

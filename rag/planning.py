@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from rag.answering.models import LanguageModel
 from rag.answering.rewriting import rewrite, translate
+from rag.browse import catalogue_of
 from rag.citations import escaped
 from rag.conversation import standalone
 from rag.filters import PaperFilter
@@ -86,6 +87,6 @@ def _with_pinned(
     """
     if papers is None or len(papers.ids) != 1 or not (POINTS_BACK.search(question) or not read_question(question).names):
         return turns
-    titles = [escaped(index.papers[row].title) for row in papers.rows(index.papers)]
+    titles = [escaped(index.papers[row].title) for row in catalogue_of(index).columns.rows(papers)]
     others = [at for at, (_, answer) in enumerate(turns) if not any(title in answer for title in titles)]
     return [*((title, f"**{title}** [1]") for title in titles), *turns[max(others, default=-1) + 1 :]]

@@ -1,6 +1,8 @@
 """All settings in one frozen dataclass, built once in a main and passed down. The only reader of environment variables."""
 
+import hashlib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -10,14 +12,19 @@ import platformdirs
 
 from rag.answering.specs import parse_spec
 from rag.errors import SettingsError
-from vectorstore.embedder import DEFAULT_MODEL
+from vectorstore.server_address import ServerAddress, is_server_address
+from vectorstore.server_errors import ServerAddressError
 
 PREFIX = "ASKABSTRACTS_"
 KEY_OF_SERVER = PREFIX + "API_KEY"
 """The environment variable with the key of an OpenAI-compatible server. Keys are no settings: they are never stored or shown."""
 TOKEN_OF_MCP = PREFIX + "MCP_TOKEN"
 """The environment variable with the token that callers of the MCP server must send. A key as well."""
-_KEYS = (KEY_OF_SERVER, TOKEN_OF_MCP)
+TOKEN_OF_STORE = PREFIX + "STORE_TOKEN"
+"""The environment variable with the token of a Chroma server, or the API key of Chroma Cloud. A key as well."""
+KEY_OF_EMBEDDER = PREFIX + "EMBEDDER_KEY"
+"""The environment variable with the key of an embedding server. A key as well."""
+_KEYS = (KEY_OF_SERVER, TOKEN_OF_MCP, TOKEN_OF_STORE, KEY_OF_EMBEDDER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +32,23 @@ class Settings:
     """Settings of an assistant; every field has a working default. Bounds are checked on construction (`SettingsError`)."""
 
     store: str = ""
-    """Folder of the index. Empty: `.askabstracts` in a source checkout, else the user's data folder. Change it to keep several collections."""
+    """Folder of the index. Empty: `.askabstracts` in a source checkout, else the user's data folder. Change it to keep an index elsewhere,
+    or share it on a Chroma server: "http://host:port", "https://host", "cloud://TENANT/DATABASE" for Chroma Cloud."""
+
+    collection: str = ""
+    """Name of a collection in the store: 3 to 60 of a-z, 0-9, dot, dash and underscore. Empty, or "default": the one in the store itself.
+    Change it to keep several collections in one store."""
 
     sources: tuple[str, ...] = ()
     """Files and folders of abstracts. Empty: those the index remembers, else the seed collection. Change it to bring your own."""
 
-    embedder: str = DEFAULT_MODEL
-    """A sentence-transformers model: name or folder. Change it for another language; the index must then be rebuilt."""
+    embedder: str = ""
+    """A sentence-transformers model: name or folder. Empty: that of the index, else all-MiniLM-L6-v2, which comes with the program.
+    Change it for another language; the index must then be rebuilt, or another swapped in."""
+
+    embedder_url: str = ""
+    """Address of an embedding server that speaks as OpenAI's does ("http://host:port/v1": Text Embeddings Inference, vLLM, Ollama), whose
+    model `embedder` names. Set it to encode on other machines. Such a server gives no word vectors: see the README on quality."""
 
     query_prefix: str = ""
     """Text put before every question, as some models ask for ("query: "). Part of the passport."""
@@ -76,8 +93,11 @@ class Settings:
     lock_timeout_seconds: float = 60.0
     """How long to wait for another process that is indexing (0..86400 s) before giving up with a clear message."""
 
+    store_timeout_seconds: float = 10.0
+    """How long a Chroma server may be silent (0.1..600 s). Raise it for one that is far away or slow."""
+
     def __post_init__(self) -> None:
-        for name in ("embedder", "query_prefix", "passage_prefix", "device", "unsupported"):
+        for name in ("collection", "embedder", "embedder_url", "query_prefix", "passage_prefix", "device", "unsupported"):
             if not isinstance(getattr(self, name), str):
                 raise SettingsError(f"{name} is {getattr(self, name)!r}; it must be text.")
         self._check_paths()
@@ -88,13 +108,30 @@ class Settings:
             kinds = (int, float) if name.endswith("_seconds") else int
             if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
                 raise SettingsError(f"{name} is {value!r}; it must be a number from {low} to {high}.")
-        if "://" in self.store:
-            raise SettingsError(f"store is {self.store!r}; this version keeps its index in a folder. Give a folder's path.")
+        if is_server_address(self.store):
+            try:
+                ServerAddress.parse(self.store)
+            except ServerAddressError as error:
+                raise SettingsError(f"store is no folder and no server: {error}") from error
         if self.unsupported not in ("drop", "show"):
             raise SettingsError(f"unsupported is {self.unsupported!r}; it must be 'drop' or 'show'.")
+        self._check_collection()
         self._check_llm()
-        if not self.embedder.strip():
-            raise SettingsError(f"embedder is empty. Leave the setting out for {DEFAULT_MODEL}, or name a model or its folder.")
+        if self.embedder_url and not _URL.fullmatch(self.embedder_url):
+            raise SettingsError("embedder_url is no address of an embedding server. Give one such as http://127.0.0.1:8080/v1.")
+        if self.embedder and not self.embedder.strip():
+            raise SettingsError("embedder is blank. Leave the setting out, or name a model or its folder.")
+
+    def _check_collection(self) -> None:
+        name = "" if self.collection == DEFAULT_COLLECTION else self.collection
+        object.__setattr__(self, "collection", name)
+        is_reserved = name.partition(".")[0] in _RESERVED_NAMES
+        if name and (not _COLLECTION_NAME.fullmatch(name) or name.endswith(".") or is_reserved):
+            what = "which Windows keeps for itself" if is_reserved else "which is no name for one"
+            raise SettingsError(
+                f"collection is {name[:100]!r}, {what}. Take 3 to 60 small letters, digits, dots, dashes and underscores, "
+                "a letter or digit first and no dot last, such as icml-2024."
+            )
 
     def _check_llm(self) -> None:
         if self.llm_answer_tokens + _PROMPT_TOKENS > self.llm_window_tokens:
@@ -120,7 +157,20 @@ class Settings:
 
     @property
     def store_folder(self) -> Path:
-        """The index's folder, absolute; the same whichever folder the program is run from."""
+        """The folder of the collection's index, absolute; the same whichever folder the program is run from."""
+        return self.collections_folder / self.collection if self.collection else self.store_root
+
+    @property
+    def collections_folder(self) -> Path:
+        """Where the named collections of the store lie, each in a folder of its name."""
+        return self.store_root / "collections"
+
+    @property
+    def store_root(self) -> Path:
+        """The folder of the store, which is that of its default collection; for a server, of the copies of its files here."""
+        if is_server_address(self.store):
+            name = hashlib.sha256(ServerAddress.parse(self.store).text.encode()).hexdigest()[:16]
+            return platformdirs.user_cache_path("askabstracts") / "servers" / name
         try:
             return Path(self.store).expanduser().resolve() if self.store else default_store()
         except (OSError, RuntimeError, ValueError) as error:
@@ -151,6 +201,11 @@ class Settings:
         return cls(**(values | {name: value for name, value in given.items() if value is not None}))  # type: ignore[arg-type]  # checked in __post_init__
 
 
+DEFAULT_COLLECTION = "default"
+"""What the collection in the store itself is called where a name is wanted."""
+_URL = re.compile(r"https?://[^\s@/?#]+(?:/[^\s@?#]*)?")  # with a name or password in it, it could not be shown
+_COLLECTION_NAME = re.compile("[a-z0-9][a-z0-9._-]{2,59}")  # no capitals: some file systems take ICML and icml for one folder
+_RESERVED_NAMES = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))}
 _PROMPT_TOKENS = 512
 _BOUNDS = (
     ("window_tokens", 16, 8192),
@@ -162,6 +217,7 @@ _BOUNDS = (
     ("max_papers", 1, 10),
     ("max_quotes", 1, 20),
     ("lock_timeout_seconds", 0, 86400),
+    ("store_timeout_seconds", 0.1, 600),
 )
 
 

@@ -5,17 +5,18 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from rag.errors import SourceMissingError
-from rag.papers import absolute, source_files
+from rag.papers import absolute, is_there, source_files
 from rag.settings import Settings, seed_folder
 from vectorstore.errors import IndexMissingError, StoreDamagedError, StoreError
 from vectorstore.generations import GenerationFolder
 
 SEEDS = "@seeds"
 """How an index remembers the seed collection, wherever the program is installed."""
+_IN_STORE = "@store"  # begins a path within the index's own folder, which may be renamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def is_stale(then: Sources, settings: Settings) -> bool:
     """Whether the sources differ from what was indexed. Sources that are gone make nothing stale: what was indexed is kept."""
     if names_other_sources(then, settings):
         return True
-    there = [path for path in then.paths if Path(path).exists()]
+    there = [path for path in then.paths if is_there(path)]
     now = source_files(there)
     if len(there) == len(then.paths) and set(now) != set(then.files):
         return True
@@ -59,7 +60,7 @@ def names_other_sources(then: Sources, settings: Settings) -> bool:
 
 def missing_sources(then: Sources) -> tuple[str, ...]:
     """Remembered sources that are not there any more."""
-    return tuple(path for path in then.paths if not Path(path).exists())
+    return tuple(path for path in then.paths if not is_there(path))
 
 
 def _has_changed(path: Path, then: SourceFile) -> bool:
@@ -124,13 +125,31 @@ def found_files(named: tuple[str, ...]) -> dict[str, tuple[Path, os.stat_result]
 
 def write_sources(path: Path, sources: Sources) -> None:
     """Writes what the index was made of."""
-    path.write_text(json.dumps(asdict(sources), indent=1), encoding="utf-8")
+    store = str(_store_of(path))
+
+    def portable(name: str) -> str:
+        return _IN_STORE + name.removeprefix(store) if name == store or name.startswith(store + os.sep) else name
+
+    files = {name: asdict(replace(file, path=portable(file.path))) for name, file in sources.files.items()}
+    row = {"named": [portable(name) for name in sources.named], "files": files}
+    path.write_text(json.dumps(row, indent=1), encoding="utf-8")
 
 
 def read_sources(path: Path) -> Sources:
     """What an index was made of."""
     row = json.loads(path.read_text(encoding="utf-8"))
-    return Sources(tuple(row["named"]), {name: SourceFile(**file) for name, file in row["files"].items()})
+    store = str(_store_of(path))
+
+    def here(name: str) -> str:
+        return store + name.removeprefix(_IN_STORE) if name == _IN_STORE or name.startswith(_IN_STORE + os.sep) else name
+
+    files = {name: SourceFile(**(file | {"path": here(file["path"])})) for name, file in row["files"].items()}
+    return Sources(tuple(here(name) for name in row["named"]), files)
+
+
+def _store_of(path: Path) -> Path:
+    """The index's folder, of a file in one of its generations."""
+    return path.parents[2] if len(path.parents) > 2 else path.parent
 
 
 def source_file(found: tuple[Path, os.stat_result] | None, sha256: str) -> SourceFile:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("rag", "vectorstore", "eval")
 MAY_IMPORT = {"app": {"rag"}, "rag": {"rag", "vectorstore"}, "vectorstore": {"vectorstore"}, "eval": {"eval", "rag", "vectorstore"}}
 HOMES = {
-    "chromadb": ("vectorstore.store",),
+    "chromadb": ("vectorstore.store", "vectorstore.server_session", "vectorstore.server_connection"),
     "bm25s": ("vectorstore.lexical",),
     "Stemmer": ("vectorstore.lexical",),
     "sentence_transformers": ("vectorstore.embedder",),
@@ -29,9 +29,9 @@ HOMES = {
     "ir_measures": ("eval",),
     "sentencex": ("rag.text",),
     "platformdirs": ("rag.settings",),
-    "llama_index": ("rag.retrieval", "rag.answering.models", "eval.judge"),
+    "llama_index": ("rag.retrieval", "rag.embedders", "rag.answering.models", "eval.judge"),
     "ollama": ("rag.answering.models",),
-    "httpx": ("rag.answering",),
+    "httpx": ("rag.answering", "vectorstore.server_session", "vectorstore.server_connection"),
     "xllamacpp": ("rag.answering.local_server",),
     "argon2": ("rag.web",),
     "mcp": ("rag.web",),
@@ -42,6 +42,13 @@ HOMES = {
     "sklearn": ("eval", "rag.overview"),
     "scipy": ("eval",),
     "py3langid": ("rag.languages",),
+    "rensa": ("rag.near_duplicates",),
+    "bibtexparser": ("rag.readers.bibtex",),
+    "charset_normalizer": ("rag.readers.encoding",),
+    "defusedxml": ("rag.readers.xml_elements",),
+    "ijson": ("rag.readers.json_tree",),
+    "pylatexenc": ("rag.readers.latex",),
+    "rispy": ("rag.readers.ris",),
 }
 # The benchmarks run the stack's own quick start beside the program, so they use these directly.
 BASELINES = ("eval.bench", "eval.bench_retrieval")

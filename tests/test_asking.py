@@ -13,8 +13,8 @@ from rag.answering.specs import QUOTES
 from rag.assistant import Assistant
 from rag.errors import StoreError
 from rag.filters import PaperFilter
-from rag.web.asking import ACTIONS, Asking, Shown, Wish, exported
-from rag.web.keeping import Conversations
+from rag.web.asking import ACTIONS, Asking, Shown, Wish, exported, wish_from
+from rag.web.keeping import Conversations, as_kept, from_kept
 from tests.scripted_model import ABOUT_OKAPI, ZEBRA_IS_FASTER, Part, ScriptedLLM, with_llm
 
 HOW_MUCH_FASTER = "How much faster is Zebra than Okapi?"
@@ -41,8 +41,8 @@ class EndlessLLM(ScriptedLLM):
 def asked(assistant: Assistant, conversations: Conversations, question: str, **wish: Any) -> Conversations:
     """The conversations after a question."""
     *_, last = Asking().ask(Wish(question, **wish), conversations, "visit", assistant)
-    assert last.conversations is not None
-    return last.conversations
+    assert last.finished is not None
+    return conversations.with_finished(last.finished)
 
 
 def questions_of(conversations: Conversations) -> list[str]:
@@ -52,9 +52,9 @@ def questions_of(conversations: Conversations) -> list[str]:
 def test_a_question_becomes_a_turn(small_assistant: Assistant) -> None:
     before = Conversations()
     *growing, last = Asking().ask(Wish(HOW_MUCH_FASTER), before, "visit", small_assistant)
-    assert all(shown.conversations is None and 'aria-busy="true"' in shown.current for shown in growing)
-    assert last.conversations is not None
-    assert questions_of(last.conversations) == [HOW_MUCH_FASTER]
+    assert all(shown.finished is None and 'aria-busy="true"' in shown.current for shown in growing)
+    assert last.finished is not None
+    assert questions_of(before.with_finished(last.finished)) == [HOW_MUCH_FASTER]
     assert 'data-turn="1"' in last.current
     assert before.open.answers == ()
 
@@ -92,6 +92,64 @@ def test_asking_again_knows_only_what_was_said_before_its_turn(small_assistant: 
     assert [[turn.question for turn in history] for history in heard] == [["What is Okapi?"]]
 
 
+def test_a_turn_asked_again_takes_its_place_and_those_after_it_stay(small_assistant: Assistant) -> None:
+    conversations = Conversations()
+    for question in ("What is Okapi?", HOW_MUCH_FASTER, RECIPE):
+        conversations = asked(small_assistant, conversations, question)
+    again = asked(small_assistant, conversations, HOW_MUCH_FASTER, replaces=2, keeps_later=True)
+    assert questions_of(again) == questions_of(conversations)
+    first, second, third = again.open.answers
+    assert (first, third) == (conversations.open.answers[0], conversations.open.answers[2])
+    assert second is not conversations.open.answers[1]
+
+
+@pytest.mark.parametrize("act", ["delete", "rename", "new"])
+def test_what_is_done_while_an_answer_is_written_holds(small_assistant: Assistant, act: str) -> None:
+    other = asked(small_assistant, Conversations(), "What is Okapi?")
+    before = other.with_new()
+    *_, last = Asking().ask(Wish(HOW_MUCH_FASTER), before, "visit", small_assistant)
+    assert last.finished is not None
+    meanwhile = ACTIONS[act](before, {"id": before.open.id, "name": "Zebras"})
+    after = meanwhile.with_finished(last.finished)
+    if act == "delete":
+        assert after == meanwhile, "the answer has no place any more"
+    else:
+        assert (after.open.shown_name, questions_of(after)) == ("Zebras" if act == "rename" else HOW_MUCH_FASTER, [HOW_MUCH_FASTER])
+    deleted = ACTIONS["delete"](before, {"id": other.open.id})
+    assert [one.id for one in deleted.with_finished(last.finished).all] == [before.open.id]
+
+
+def test_of_a_dropped_answer_nothing_stays(small_assistant: Assistant) -> None:
+    model, asking = EndlessLLM(), Asking()
+    shown = asking.ask(Wish(HOW_MUCH_FASTER), Conversations(), "visit", with_llm(small_assistant, model))
+    next(one for one in shown if "Zebra is fast." in one.current)
+    asking.drop("another visit")
+    asking.drop("visit")
+    assert list(shown) == [Shown("")]
+    assert model.is_closed.wait(5)
+
+
+def test_a_question_that_stands_alone_does_so_when_it_is_asked_again(small_assistant: Assistant) -> None:
+    conversations = asked(small_assistant, Conversations(), "What is Okapi?")
+    conversations = asked(small_assistant, conversations, "Which accuracy does it reach?", is_alone=True)
+    conversations = asked(small_assistant, conversations, RECIPE)
+    kept = from_kept(as_kept(conversations)[0], lambda _: small_assistant.index)
+    for mine in (conversations, kept):
+        wish = wish_from({"question": "", "replaces": "2", "keeps": "yes"}, mine.open)
+        assert (wish.question, wish.is_alone, wish.keeps_later) == ("Which accuracy does it reach?", True, True)
+        assert wish_from({"replaces": "3", "keeps": "yes"}, mine.open).is_alone is False
+    again = asked(small_assistant, kept, wish.question, replaces=2, keeps_later=True, is_alone=True)
+    assert again.open.alone == {2}
+    assert again.open.up_to(1).alone == frozenset()
+
+
+@pytest.mark.parametrize("replaces", ["0", "4", "-1", "1.5", "²", "9" * 30, "", None, [1]], ids=str)
+def test_a_wish_for_a_turn_that_is_not_there_is_a_new_question(small_assistant: Assistant, replaces: object) -> None:
+    conversations = asked(small_assistant, Conversations(), "What is Okapi?")
+    wish = wish_from({"question": RECIPE, "replaces": replaces, "keeps": "yes"}, conversations.open)
+    assert wish == Wish(RECIPE)
+
+
 def test_a_filter_and_the_number_of_papers_are_heeded(small_assistant: Assistant) -> None:
     heron = next(paper for paper in small_assistant.papers if "Herons" in paper.abstract)
     only = asked(small_assistant, Conversations(), HOW_MUCH_FASTER, papers=PaperFilter(ids=frozenset({heron.id})))
@@ -108,16 +166,16 @@ def test_a_stopped_model_leaves_the_quotes(small_assistant: Assistant) -> None:
             asking.stop("another visit")
             asking.stop("visit")
     assert model.is_closed.wait(5)
-    assert one.conversations is not None
-    assert one.conversations.open.answers[0].model == QUOTES
-    assert ZEBRA_IS_FASTER in one.conversations.open.answers[0].text
+    assert one.finished is not None
+    assert one.finished.answer.model == QUOTES
+    assert ZEBRA_IS_FASTER in one.finished.answer.text
     asking.stop("visit")  # nothing runs any more
 
 
 def test_the_quotes_are_shown_before_the_model_has_a_word(small_assistant: Assistant) -> None:
     model = ScriptedLLM(f"{ZEBRA_IS_FASTER} [1]")
     shown = list(Asking().ask(Wish(HOW_MUCH_FASTER), Conversations(), "visit", with_llm(small_assistant, model)))
-    assert any("<blockquote>" in one.current and one.conversations is None for one in shown)
+    assert any("<blockquote>" in one.current and one.finished is None for one in shown)
 
 
 def test_who_asks_anew_or_leaves_ends_what_was_written_before(small_assistant: Assistant) -> None:
@@ -129,7 +187,7 @@ def test_who_asks_anew_or_leaves_ends_what_was_written_before(small_assistant: A
             shown.close()  # type: ignore[attr-defined]  # a generator
         else:
             *_, last = asking.ask(Wish(ABOUT_OKAPI, llm=QUOTES), Conversations(), "visit", small_assistant)
-            assert last.conversations is not None
+            assert last.finished is not None
             list(shown)
         assert model.is_closed.wait(5)
 
@@ -139,7 +197,7 @@ def test_the_end_of_the_server_ends_every_answer(small_assistant: Assistant) -> 
     shown = asking.ask(Wish(HOW_MUCH_FASTER), Conversations(), "visit", with_llm(small_assistant, model))
     next(one for one in shown if "Zebra is fast." in one.current)
     asking.stop_all()
-    assert list(shown)[-1].conversations is not None
+    assert list(shown)[-1].finished is not None
 
 
 def test_an_error_is_said_and_the_conversation_stays(small_assistant: Assistant, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,9 @@ import gc
 import json
 import pickle
 import re
+import threading
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError, asdict, replace
 from pathlib import Path
@@ -14,9 +17,10 @@ import pytest
 from rag import Answer, Assistant, Settings, Turn
 from rag.as_json import answer_as_json
 from rag.citations import unescaped
-from rag.errors import AskAbstractsError, PassportMismatchError
+from rag.errors import AskAbstractsError
 from rag.indexing import build_index
 from tests.conftest import OKAPI, ZEBRA, WordCountEmbedder
+from vectorstore.passport import Passport
 
 ANSWERED = (
     "How many questions does MMT-Bench hold?",
@@ -241,23 +245,53 @@ def test_indexes_that_were_replaced_are_let_go(
     assert len(list(OPEN_FILES.iterdir())) < open_before + 12
 
 
-def test_an_index_published_with_another_embedder_is_refused(small_assistant: Assistant) -> None:
+def waited_for(is_so: Callable[[], bool]) -> bool:
+    until = time.monotonic() + 10
+    while not is_so() and time.monotonic() < until:
+        time.sleep(0.01)
+    return is_so()
+
+
+def test_an_index_of_another_embedder_that_is_swapped_in_is_gone_over_to(
+    small_assistant: Assistant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_load = threading.Event()
+
+    def loaded(settings: Settings, passport: Passport) -> WordCountEmbedder:
+        may_load.wait(10)
+        return WordCountEmbedder(str(passport.embedder["model"]))
+
+    monkeypatch.setattr("rag.assistant.make_embedder", loaded)
     build_index(small_assistant.settings, WordCountEmbedder("another model"), rebuild=True)
-    with pytest.raises(PassportMismatchError, match="rebuild"):
-        small_assistant.ask("What is Zebra?")
+    assert small_assistant.ask("What is Zebra?").status == "answered"
+    assert small_assistant.embedder.identity["model"] != "another model"
+    may_load.set()
+    assert waited_for(lambda: small_assistant.embedder.identity["model"] == "another model")
+    assert small_assistant.ask("What is Zebra?").status == "answered"
+
+
+def test_a_swapped_in_index_whose_embedder_cannot_be_loaded_leaves_the_old_one_serving(
+    small_assistant: Assistant, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("rag.assistant.make_embedder", lambda *_, **__: WordCountEmbedder())
+    build_index(small_assistant.settings, WordCountEmbedder("another model"), rebuild=True)
+    assert small_assistant.ask("What is Zebra?").status == "answered"
+    assert waited_for(lambda: "answering from the one before" in caplog.text)
+    assert small_assistant.ask("What is Zebra?").status == "answered"
+    assert small_assistant.embedder.identity["model"] != "another model"
 
 
 def test_opening_a_missing_store_builds_it_and_a_stale_one_is_brought_up_to_date(
     settings: Settings, folder_of_abstracts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.assistant.make_embedder", lambda *_: WordCountEmbedder())
+    monkeypatch.setattr("rag.assistant.make_embedder", lambda *_, **__: WordCountEmbedder())
     assert len(Assistant.open(settings).papers) == 3
     (folder_of_abstracts / "animals.txt").write_text(ZEBRA, encoding="utf-8")
     assert [paper.abstract for paper in Assistant.open(settings).papers] == [ZEBRA]
 
 
 def test_opening_without_any_abstract_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.assistant.make_embedder", lambda *_: WordCountEmbedder())
+    monkeypatch.setattr("rag.assistant.make_embedder", lambda *_, **__: WordCountEmbedder())
     with pytest.raises(AskAbstractsError, match=re.escape(str(tmp_path))):
         Assistant.open(Settings(store=str(tmp_path / "store"), sources=(str(tmp_path),)))
 

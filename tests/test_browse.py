@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from rag import Assistant
-from rag.browse import Catalogue, Listing, SortColumn, catalogue_of, choices, folded, listing, similar
-from rag.filters import PaperFilter
+from rag.browse import Catalogue, Listing, SortColumn, catalogue_of, choices, listing, similar
+from rag.filters import PaperFilter, folded
 from rag.papers import Paper
 from tests.conftest import HERON, OKAPI, ZEBRA
 
@@ -111,7 +111,7 @@ def test_a_catalogue_lives_as_long_as_its_index(small_assistant: Assistant) -> N
     catalogue = catalogue_of(index)
     assert catalogue_of(index) is catalogue
     gone = weakref.ref(catalogue)
-    del catalogue, index, small_assistant._index
+    del catalogue, index, small_assistant._serving
     gc.collect()
     assert gone() is None
 

@@ -106,9 +106,11 @@ def test_an_attack_in_an_abstract_is_listed_and_mapped_as_text(page: Page) -> No
     expect(page.locator("#filters")).to_contain_text("Gecko<img")
     assert_only_text(page.locator("#filters"))
     open_tab(page, "Map")
-    point = page.locator("#map a.map-point", has_text="Gecko")
+    point = page.locator("#map a.map-point[aria-label*=Gecko]")
     expect(point).to_be_visible(timeout=30_000)
     point.hover()
+    expect(page.locator("#map-tip")).to_contain_text("Gecko<img")
+    assert_only_text(page.locator("#map-tip"))
     assert page.locator("#map").locator("img, script, iframe, [onload], [onerror]").count() == 0
 
 

@@ -47,7 +47,7 @@ def test_a_marker_opens_the_abstract_at_the_quote_and_escape_leads_back(page: Pa
     mark = panel.locator("mark.shown")
     expect(mark).to_be_in_viewport()
     expect(mark).to_be_focused()
-    assert mark.text_content() == quote.text_content().removesuffix(" [1]")
+    assert mark.text_content() == quote.text_content().removesuffix("\N{NO-BREAK SPACE}[1]")
     style = mark.evaluate(
         "mark => { const style = getComputedStyle(mark); return [style.backgroundColor, style.textDecorationLine]; }"
     )

@@ -126,7 +126,7 @@ def test_one_answer_is_saved_as_markdown_and_as_bibtex(page: Page) -> None:
 def test_an_answer_is_copied_with_its_citations(page: Page) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     ask(page, HOW_MANY).get_by_role("button", name="Copy with citations").click()
-    expect(page.locator("#announce")).to_have_text("Copied.")
+    expect(page.locator("#announce")).to_have_text("Copied")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert "31,325" in copied
     assert "\n[1] " in copied

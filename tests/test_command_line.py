@@ -17,12 +17,23 @@ from tests.conftest import HERON, OKAPI, ZEBRA, WordCountEmbedder
 
 ROOT = Path(__file__).resolve().parent.parent
 DONE, ERROR, USAGE, NOT_ANSWERED = 0, 1, 2, 3
-ANSWER_KEYS = {"question", "standalone_question", "status", "text", "citations", "hits", "notices", "model", "timings"}
+ANSWER_KEYS = {
+    "question",
+    "standalone_question",
+    "status",
+    "text",
+    "citations",
+    "hits",
+    "notices",
+    "model",
+    "timings",
+    "collection",
+}
 CITATION_KEYS = {"number", "paper", "title", "sources", "quote", "start", "end", "support", "claim"}
 HIT_KEYS = {"paper", "title", "score", "sources", "sentences"}
 PAPER_KEYS = {"id", "title", "abstract", "authors", "year", "venue", "urls", "sources", "has_given_title"}
 REPORT_KEYS = {
-    "occurrences", "papers", "new", "changed", "removed", "unchanged", "encoded", "beyond_window", "duplicates", "near_duplicates",
+    "occurrences", "papers", "new", "changed", "removed", "unchanged", "encoded", "beyond_window", "doubtful", "duplicates", "near_duplicates",
     "unreadable", "seconds", "abstracts_per_second",
 }  # fmt: skip
 
@@ -32,7 +43,7 @@ def _legible_embedder_and_no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in [name for name in os.environ if name.startswith("ASKABSTRACTS_")]:
         monkeypatch.delenv(variable)
     for place in ("rag.assistant.make_embedder", "rag.commands.make_embedder"):
-        monkeypatch.setattr(place, lambda *_: WordCountEmbedder())
+        monkeypatch.setattr(place, lambda *_, **__: WordCountEmbedder())
 
 
 @pytest.fixture
@@ -205,7 +216,7 @@ def test_an_index_of_another_embedder_is_refused_until_it_is_rebuilt(
     store: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for place in ("rag.assistant.make_embedder", "rag.commands.make_embedder"):
-        monkeypatch.setattr(place, lambda *_: WordCountEmbedder("another model"))
+        monkeypatch.setattr(place, lambda *_, **__: WordCountEmbedder("another model"))
     assert main(["ask", "What is Zebra?", "--store", store]) == ERROR
     assert "--rebuild" in capsys.readouterr().err
     assert main(["index", "--store", store, "--rebuild"]) == DONE

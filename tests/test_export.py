@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from rag.answer import Answer, Status
 from rag.citations import Ground, GroundedSentence, QuotedPaper, grounded_answer, quoting_answer
-from rag.export import STATUS_WORDS, answer_markdown, bibtex, conversation_markdown, plain_with_citations
+from rag.export import STATUS_WORDS, answer_markdown, bibtex, conversation_markdown, leading, plain_with_citations
 from rag.papers import Paper
 from rag.text import Span, sentence_spans
 
@@ -78,7 +78,15 @@ def test_an_answer_is_followed_by_its_sources_with_their_exact_quotes() -> None:
 def test_what_is_not_answered_says_so_in_words(status: Status) -> None:
     refusal = answer(status=status, notices=("Try another word.",))
     assert answer_markdown(refusal) == f"# Do bees fly?\n\n**{STATUS_WORDS[status]}.**\n\nTry another word.\n"
-    assert plain_with_citations(refusal) == f"{STATUS_WORDS[status]}.\n"
+    assert plain_with_citations(refusal) == f"{STATUS_WORDS[status]}.\nTry another word.\n"
+
+
+def test_what_leads_over_to_the_quotes_stands_before_them() -> None:
+    silent = answer(BEES, status="silent", notices=("The paper may say it. Nearest is:", "tiny was shown 1 of the 3 papers."))
+    written = answer_markdown(silent)
+    assert written.index("Nearest is:") < written.index("> Bees fly. [1]") < written.index("tiny was shown")
+    assert leading(("One.", "Two.")) == (["One.", "Two."], [])
+    assert leading(("One.", "最接近的是：", "Two.")) == (["One.", "最接近的是："], ["Two."])
 
 
 def test_an_unsupported_sentence_stays_struck_and_labelled() -> None:
@@ -111,6 +119,21 @@ def test_nothing_in_a_question_an_abstract_or_a_name_acts_as_markup(one: str, tw
     assert tags(exported) == {"h1", "h2", "p", "strong", "blockquote", "ol", "li"}
     rendered = MARKDOWN.render(exported)
     assert rendered.count("<h1>") == rendered.count("<h2>") == rendered.count("<ol>") == rendered.count("<li>") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "exported"),
+    [
+        (r"It is 2.6$\times$ faster.", r"It is 2.6$\times$ faster."),
+        (r"A gain of $82.24\%$ in $x_i^2$.", r"A gain of $82.24\%$ in $x_i^2$."),
+        ("It costs $5 and $6.", r"It costs \$5 and \$6."),
+        ("If $a<b$ or $*c*$.", r"If \$a\<b\$ or \$\*c\*\$."),
+    ],
+    ids=["sign", "percent and index", "money", "what could be markup"],
+)
+def test_maths_stays_maths_unless_it_could_be_markup(text: str, exported: str) -> None:
+    made = answer_markdown(answer(replace(BEES, abstract=text)))
+    assert made.count(exported) == 2
 
 
 @pytest.mark.parametrize("line", ["---", "===", "+", "- - -", "***", "___", ": a definition", "1.", "```", "# a", "    code", "@a"])

@@ -5,9 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rag import Assistant, Settings, Turn
 from rag.coefficients import Coefficients
+from rag.columns import PaperColumns
 from rag.filters import PaperFilter, files_of
 from rag.index import PaperIndex
 from rag.indexing import build_index
@@ -134,9 +137,84 @@ def test_a_paper_in_two_files_is_in_both() -> None:
     assert all(PaperFilter(files=frozenset({name})).takes(paper) for name in ("a#b.txt", "c.txt"))
 
 
+PEOPLE = (
+    Paper("1", "Graphs and Éclairs", "", ("Hinton, Geoffrey E.", "Zoë Müller"), 2019, "ICML", (), ("a.txt#1",)),
+    Paper("2", "Neural graphs", "", ("Anh Hintonsson",), 2021, "Icml", (), ("b.txt#1", "A.txt#2")),
+    Paper("3", "Nothing known", "", sources=("c.txt#1",)),
+    Paper("4", "Trees\nand more", "", ("G. Hinton",), -3, "ACL", (), ("b.txt#2",)),
+)
+
+
+@pytest.mark.parametrize(
+    ("filter", "ids"),
+    [
+        pytest.param(PaperFilter(venues=frozenset({"icml"})), "12", id="a venue in any case"),
+        pytest.param(PaperFilter(files=frozenset({"a.TXT"})), "12", id="a file in any case"),
+        pytest.param(PaperFilter(authors=frozenset({"hinton"})), "14", id="a surname, not what begins with it"),
+        pytest.param(PaperFilter(authors=frozenset({"Geoffrey Hinton"})), "1", id="a name in another order"),
+        pytest.param(PaperFilter(authors=frozenset({"G. Hinton"})), "14", id="an initial stands for a name"),
+        pytest.param(PaperFilter(authors=frozenset({"muller"})), "1", id="an author without the accents"),
+        pytest.param(PaperFilter(authors=frozenset({"Müller", "hintonsson"})), "12", id="either of two authors"),
+        pytest.param(PaperFilter(authors=frozenset({"Zoë Hinton"})), "", id="the words of two authors"),
+        pytest.param(PaperFilter(authors=frozenset({"?"})), "", id="an author without a word"),
+        pytest.param(PaperFilter(years=frozenset({2019, -3})), "14", id="either of two years"),
+        pytest.param(PaperFilter(first_year=-5), "124", id="papers without a year are in no time"),
+        pytest.param(PaperFilter(without_years=frozenset({2019})), "234", id="no year is not the year excluded"),
+        pytest.param(PaperFilter(without_venues=frozenset({"ICML"})), "34", id="a venue excluded"),
+        pytest.param(PaperFilter(without_authors=frozenset({"Hinton"})), "23", id="an author excluded"),
+        pytest.param(PaperFilter(without_files=frozenset({"b.txt"})), "13", id="a file excluded, with what is in another too"),
+        pytest.param(PaperFilter(title_words=frozenset({"GRAPHS", "eclair"})), "1", id="all words of the title"),
+        pytest.param(PaperFilter(title_words=frozenset({"graphs\nnothing"})), "", id="a word does not run over to the next title"),
+        pytest.param(PaperFilter(title_words=frozenset({"trees\nand"})), "4", id="a title of two lines"),
+        pytest.param(PaperFilter(venues=frozenset({"icml"}), without_years=frozenset({2019})), "2", id="two conditions"),
+    ],
+)
+def test_a_paper_and_the_columns_agree_on_what_a_filter_takes(filter: PaperFilter, ids: str) -> None:
+    assert "".join(paper.id for paper in PEOPLE if filter.takes(paper)) == ids
+    assert "".join(PEOPLE[row].id for row in PaperColumns.of(PEOPLE).rows(filter)) == ids
+
+
+@given(data=st.data())
+def test_columns_take_just_what_the_filter_takes(data: st.DataObject) -> None:
+    names = st.frozensets(st.sampled_from(["icml", "ACL", "Hinton", "G.", "Zoë", "a.txt", "B.TXT", "", "e"]), max_size=2)
+    years = st.frozensets(st.sampled_from([2019, 2021, -3, 7]), max_size=2)
+    bound = st.none() | st.integers(-5, 2025)
+    filter = PaperFilter(
+        venues=data.draw(names), files=data.draw(names), authors=data.draw(names), title_words=data.draw(names),
+        without_venues=data.draw(names), without_files=data.draw(names), without_authors=data.draw(names),
+        years=data.draw(years), without_years=data.draw(years), first_year=data.draw(bound), last_year=data.draw(bound),
+        ids=data.draw(st.frozensets(st.sampled_from("1234x"), max_size=3)),
+    )  # fmt: skip
+    assert PaperColumns.of(PEOPLE).rows(filter).tolist() == filter.rows(PEOPLE).tolist()
+
+
+def test_no_papers_have_columns_too() -> None:
+    columns, everything = PaperColumns.of(()), PaperFilter(frozenset({"x"}), title_words=frozenset({"x"}))
+    assert columns.rows(everything).tolist() == []
+    assert columns.notices(everything) == ("No paper has the venue x. There is none like it.",)
+
+
+def test_a_name_that_no_paper_has_is_told_with_the_nearest_that_there_are() -> None:
+    columns = PaperColumns.of([*PEOPLE, *(Paper(f"v{n}", "", "", venue=f"Workshop {n}") for n in range(9))])
+    asked = PaperFilter(venues=frozenset({"ICLM", "acl"}), authors=frozenset({"Hintonson"}), files=frozenset({"b"}))
+    assert columns.notices(asked) == (
+        "No paper has the venue ICLM. There are: ICML (2) and others.",
+        "No paper has the author Hintonson. There are: Hinton, Geoffrey E. (1), Anh Hintonsson (1), G. Hinton (1) and others.",
+        "No paper has the file b. There are: b.txt (2) and others.",
+    )
+    assert columns.notices(PaperFilter(authors=frozenset({"Qqq"}))) == ("No paper has the author Qqq. There is none like it.",)
+    assert columns.notices(PaperFilter(venues=frozenset({"Icml"}), without_venues=frozenset({"none"}))) == ()
+
+
+def test_an_answer_tells_of_a_venue_that_no_paper_has(small_assistant: Assistant) -> None:
+    answer = small_assistant.ask("What is Zebra?", papers=PaperFilter(venues=frozenset({"Animal Paper"})))
+    assert (answer.status, answer.hits) == ("not_found", ())
+    assert answer.notices[0] == "No paper has the venue Animal Paper. There are: Animal Papers (3)."
+
+
 # --- filters and views as plain data ----------------------------------------------------------------------------------------
 
-FULL = PaperFilter(frozenset({"ICML"}), 2020, 2024, frozenset({"a.txt"}), frozenset({"0123456789abcdef"}))
+FULL = PaperFilter(frozenset({"ICML"}), 2020, 2024, frozenset({"a.txt"}), frozenset({"0123456789abcdef"}), frozenset({"Hinton"}))
 
 
 @pytest.mark.parametrize("filter", [PaperFilter(), FULL])

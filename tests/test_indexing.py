@@ -22,6 +22,7 @@ from tests.conftest import HERON, OKAPI, ZEBRA, WordCountEmbedder
 from tests.indexer_process import WordCountEmbedding
 from vectorstore.encoded import Encoded
 from vectorstore.generations import GenerationFolder
+from vectorstore.lexical import terms
 
 LYNX = "The lynx waits in deep snow. We track its state-of-the-art hearing with 12 microphones."
 IN_LATIN_1 = "Caf\xe9 owls hoot at night.".encode("latin-1")
@@ -210,7 +211,7 @@ def test_a_touched_file_makes_nothing_stale(settings: Settings, embedder: WordCo
 def test_a_file_edited_while_it_is_indexed_is_stale_afterwards(
     settings: Settings, embedder: WordCountEmbedder, folder_of_abstracts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read_then_edited(sources: Sequence[str]) -> Collection:
+    def read_then_edited(sources: Sequence[str], **_: object) -> Collection:
         collection = read_collection(sources)
         write(folder_of_abstracts / "animals.txt", LYNX)
         return collection
@@ -225,7 +226,7 @@ def test_a_file_removed_while_it_is_indexed_is_no_crash(
 ) -> None:
     more = write(folder_of_abstracts / "more.txt", LYNX)
 
-    def read_then_removed(sources: Sequence[str]) -> Collection:
+    def read_then_removed(sources: Sequence[str], **_: object) -> Collection:
         collection = read_collection(sources)
         more.unlink()
         return collection
@@ -459,3 +460,41 @@ def test_rebuilding_repairs_a_damaged_index(
     for row, paper in enumerate(index.papers):
         assert index.nearest(embedder.encode_query(paper.abstract).vector, 1)[0].id == paper.id
         assert np.linalg.norm(index.vectors.vector(row)) == pytest.approx(1, abs=1e-3)
+
+
+def test_a_small_change_keeps_the_files_of_what_did_not_change(
+    settings: Settings, embedder: WordCountEmbedder, folder_of_abstracts: Path
+) -> None:
+    abstracts = [f"Gnu {number} grazes on graph {number}. It never tires." for number in range(40)]
+    more = write(folder_of_abstracts / "more.txt", "\n\n".join(abstracts))
+    build_index(settings, embedder)
+    before = opened(settings)
+    embedder.encoded = 0
+    abstracts[7] = "Gnu seven has left the savanna."
+    write(more, "\n\n".join(abstracts))
+    report = build_index(settings, embedder)
+    after = opened(settings)
+    assert (report.changed, report.encoded, embedder.encoded) == (1, 1, 1)
+    shared, old = (index.generation / "vectors" / "segment-0" / "words.npy" for index in (after, before))
+    assert os.path.samefile(shared, old)
+    assert after.vectors.segments == 2
+    for row, paper in enumerate(after.papers):  # all that is kept of a paper belongs to it still
+        found = after.nearest(after.vectors.vector(row), 1)[0]
+        assert found.similarity == pytest.approx(1, abs=1e-3)
+        assert after.spans[row][-1].end == len(paper.abstract)
+        assert len(after.sentence_vectors(row)) == len(after.spans[row])
+        assert after.lexical.coverage(terms(paper.abstract))[row] > 0.9
+    assert {match.id for match in after.nearest(after.vectors.vector(0), 43)} <= set(after.row_of)
+
+
+def test_many_small_changes_do_not_pile_up(settings: Settings, embedder: WordCountEmbedder, folder_of_abstracts: Path) -> None:
+    abstracts = [f"Gnu {number} grazes on graph {number}." for number in range(30)]
+    for change in range(25):
+        abstracts[change % 3] = f"Gnu {change} was seen again."
+        write(folder_of_abstracts / "more.txt", "\n\n".join(abstracts))
+        build_index(settings, embedder)
+    index = opened(settings)
+    assert index.vectors.segments <= 20
+    assert index.vectors.segment_rows <= 1.5 * len(index.papers)
+    newest = next(paper for paper in index.papers if paper.abstract == "Gnu 24 was seen again.")
+    assert index.nearest(index.vectors.vector(index.row_of[newest.id]), 1)[0].id == newest.id

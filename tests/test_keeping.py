@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.assistant import Assistant
+from rag.index import PaperIndex
 from rag.web import keeping
 from rag.web.keeping import Conversation, Conversations, as_kept, from_kept
 from tests.scripted_model import ANIMALS, ZEBRA_IS_FASTER, ScriptedLLM, assistant_over, with_llm
@@ -37,6 +38,11 @@ def animals() -> Assistant:
     return _opened[0]
 
 
+def held(_: str) -> PaperIndex:
+    """The index of every collection."""
+    return animals().index
+
+
 @lru_cache
 def asked(*questions: str) -> Conversations:
     """One conversation with the answers to some questions."""
@@ -50,12 +56,12 @@ def kept_row(conversations: Conversations) -> Any:
 
 
 def back(data: object) -> Conversations:
-    return from_kept(json.dumps(data), animals().index)
+    return from_kept(json.dumps(data), held)
 
 
 def test_what_was_kept_comes_back() -> None:
     before = asked(HOW_MUCH_FASTER, "What is the best recipe for carrot cake?").renamed("", "")
-    after = from_kept(as_kept(before)[0], animals().index)
+    after = from_kept(as_kept(before)[0], held)
     assert (after.open_id, [one.id for one in after.all]) == (before.open_id, [one.id for one in before.all])
     for old, new in zip(before.open.answers, after.open.answers, strict=True):
         assert [(hit.paper, hit.score) for hit in new.hits] == [(hit.paper, hit.score) for hit in old.hits]
@@ -67,7 +73,7 @@ def test_a_models_answer_comes_back() -> None:
     model = ScriptedLLM(f"{ZEBRA_IS_FASTER} [1] Bananas were sold in Ecuador. [1]")
     answer = with_llm(animals(), model, unsupported="show").ask(HOW_MUCH_FASTER)
     before = Conversations((replace(Conversation.new(), name="A name", answers=(answer,)),))
-    [after] = from_kept(as_kept(before)[0], animals().index).open.answers
+    [after] = from_kept(as_kept(before)[0], held).open.answers
     assert "~~" in after.text
     assert replace(after, hits=()) == replace(answer, hits=())
 
@@ -77,7 +83,7 @@ def test_a_models_answer_comes_back() -> None:
     ids=lambda text: str(text)[:20] or "empty",
 )  # fmt: skip
 def test_what_is_not_ours_gives_a_fresh_start(text: object) -> None:
-    fresh = from_kept(text, animals().index)
+    fresh = from_kept(text, held)
     assert [one.answers for one in fresh.all] == [()]
 
 
@@ -90,7 +96,7 @@ def test_another_version_and_a_text_too_long_give_a_fresh_start(monkeypatch: pyt
 
 @pytest.mark.parametrize("length", [1, 50, 200, 500, -1])
 def test_a_cut_text_gives_a_fresh_start(length: int) -> None:
-    assert from_kept(as_kept(asked(HOW_MUCH_FASTER))[0][:length], animals().index).open.answers == ()
+    assert from_kept(as_kept(asked(HOW_MUCH_FASTER))[0][:length], held).open.answers == ()
 
 
 def set_quote(citation: list[Any]) -> None:
@@ -146,7 +152,7 @@ def test_the_oldest_conversations_give_way_and_the_open_one_stays(monkeypatch: p
     assert len(text) <= 3 * one
     assert [row["name"] for row in json.loads(text)["conversations"]] == ["0", "1", "4"]
     assert dropped == 2
-    assert from_kept(text, animals().index).open.name == "4"
+    assert from_kept(text, held).open.name == "4"
 
 
 def test_one_conversation_too_long_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +167,7 @@ def test_no_json_raises(data: object) -> None:
 
 @given(st.text())
 def test_no_text_raises(text: str) -> None:
-    as_kept(from_kept(text, animals().index))
+    as_kept(from_kept(text, held))
 
 
 @pytest.mark.parametrize(

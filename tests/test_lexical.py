@@ -1,3 +1,4 @@
+import logging
 from pathlib import Path
 
 import numpy as np
@@ -126,3 +127,9 @@ def test_saved_index_gives_the_same_figures(index: LexicalIndex, tmp_path: Path)
         assert loaded.coverage(query).tolist() == index.coverage(query).tolist()
         assert [loaded.idf(term) for term in query] == [index.idf(term) for term in query]
     assert loaded.knows("heron")
+
+
+def test_the_log_is_spared_every_step_of_bm25s(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        LexicalIndex.build([["zebra"], ["okapi"]])
+    assert [record.name for record in caplog.records if record.name.startswith("bm25s")] == []

@@ -45,7 +45,8 @@ def test_every_paper_is_a_named_link() -> None:
     assert [link["href"] for link in links] == [f"#paper-{row:016x}" for row in range(12)]
     assert {link["class"] for link in links} == {"map-point"}
     assert links[3] | {"transform": ""} == {
-        "href": "#paper-0000000000000003", "data-paper": "0000000000000003", "class": "map-point", "aria-label": "Title 3", "transform": "",
+        "href": "#paper-0000000000000003", "data-paper": "0000000000000003", "class": "map-point", "aria-label": "Title 3", "data-title": "Title 3",
+        "transform": "",
     }  # fmt: skip
 
 
@@ -56,7 +57,7 @@ def test_marked_papers_come_last_ringed_and_named() -> None:
     assert Elements(page).links()[-1] == marked[0]
     assert page.count('class="ring sign"') == 1
     assert page.count(">Title 4</tspan>") == 2
-    assert "The 1 ringed paper is from the last answer." in page
+    assert "The ringed paper is from the last answer." in page
 
 
 def test_the_legend_names_every_topic_with_its_count_and_says_how_it_was_made() -> None:

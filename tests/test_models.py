@@ -137,7 +137,7 @@ def test_any_llamaindex_llm_can_answer(small_assistant: Assistant) -> None:
 
 
 def test_llm_given_to_open_answers(settings: Settings, embedder: WordCountEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.assistant.make_embedder", lambda *_: embedder)
+    monkeypatch.setattr("rag.assistant.make_embedder", lambda *_, **__: embedder)
     assistant = Assistant.open(settings, llm=FixedLLM())
     assert assistant.ask(ABOUT_OKAPI).model == assistant.answerer == "fixed"
     assert "quotes" in assistant.answerers

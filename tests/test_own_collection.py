@@ -1,5 +1,6 @@
 """A visitor's own collection: what is taken, what is refused, what is left behind, and adding to the shared one."""
 
+import gzip
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from rag.indexing import build_index
 from rag.own_collection import OwnCollection, add_to_shared
 from rag.sources import names_other_sources
 from rag.uploaded import safe_name
+from rag.web.uploads import report_html
 from tests.conftest import HERON, OKAPI, ZEBRA, WordCountEmbedder
 from tests.test_indexing import LYNX
 
@@ -147,7 +149,7 @@ def test_the_same_name_with_other_content_is_kept_beside_the_first(own: OwnColle
 def test_a_file_added_twice_is_reported_as_repeated(own: OwnCollection) -> None:
     own.add([file("a.txt", OTTER)])
     report = own.add([file("a.txt", OTTER), file("b.txt", LYNX)])
-    assert (report.papers, report.new, report.duplicates) == (2, 1, ("a.txt = a.txt, added before",))
+    assert (report.papers, report.new, report.duplicates) == (2, 1, ("a.txt#1 = a.txt#1, added before",))
     again = own.add([file("a.txt", OTTER)])
     assert (again.papers, again.new, again.occurrences) == (2, 0, 1)
 
@@ -170,9 +172,10 @@ BAD = [
     pytest.param(b"", "no abstract", id="empty"),
     pytest.param(b" \n\n \n", "no abstract", id="blank"),
     pytest.param(b"...\n\n---", "no abstract", id="no word"),
-    pytest.param(b"\x89PNG\r\n\x1a\n\0\0\0", "not a text file", id="binary"),
+    pytest.param(b"\x89PNG\r\n\x1a\n\0\0\0", "it is an image, no text", id="image"),
+    pytest.param(b"owls\0\1", "not a text file", id="binary"),
     pytest.param("Café owls hoot.".encode("latin-1"), "not UTF-8", id="latin-1"),
-    pytest.param("Owls hoot.".encode("utf-16"), "not a text file", id="utf-16"),
+    pytest.param("Owls hoot.".encode("utf-16-le"), "not a text file", id="utf-16 without its mark"),
     pytest.param(b"word " * 1_000_001, "more than 5 MB", id="large"),
     pytest.param(b"word " * 10_000, "characters", id="one endless abstract"),
 ]
@@ -371,3 +374,77 @@ def test_what_was_added_stays_when_the_next_start_names_the_sources_again(
     assert not names_other_sources(small_assistant.index.sources, small_assistant.settings)
     build_index(small_assistant.settings, embedder)  # the settings name the folder of animals, as an operator's environment does
     assert texts(small_assistant) == {ZEBRA, OKAPI, HERON, OTTER}
+
+
+def test_every_abstract_that_was_read_is_new_or_merged(own: OwnCollection) -> None:
+    three = (LYNX, HERON, OTTER)
+    uploads = [
+        [file("own.txt", *three, *three)],
+        [file("a.txt", *three)],
+        [file("own.txt", *three, *three)],
+        [file("b.txt", *three)] * 2,
+    ]
+    reports = [own.add(upload) for upload in uploads]
+    counts = [(report.occurrences, report.new, len(report.duplicates)) for report in reports]
+    assert counts == [(6, 3, 3), (3, 0, 3), (6, 0, 6), (6, 0, 6)]
+    assert reports[1].duplicates[0] == "a.txt#1 = own.txt#1"
+
+
+@pytest.mark.parametrize(
+    ("text", "doubt"),
+    [
+        ("Buy milk and eggs.", "it has 4 words"),
+        ("1 2 3 4 5 6 7 8 9 10 11 12 lynx", "it has 1 word"),
+        ("<div class='nav'><a href='/home'>home</a><a href='/about'>about us</a></div>", "it is mostly markup"),
+        (LYNX, ""),
+        ("我们研究山猫在雪地里的行走速度,并与兔子比较。", ""),
+    ],
+    ids=["a note", "numbers", "a web page", "an abstract", "Chinese"],
+)
+def test_what_is_perhaps_no_abstract_is_taken_and_told(own: OwnCollection, text: str, doubt: str) -> None:
+    report = own.add([file("a.txt", OTTER, text)])
+    assert report.papers == 2
+    assert report.doubtful == ((f"a.txt#2: {doubt}",) if doubt else ())
+    assert ("perhaps no abstract" in report_html(report, mode="session")) == bool(doubt)
+
+
+BIBTEX = f"@misc{{otter, title={{Stones}}, author={{Lovelace, Ada}}, year={{2018}}, abstract={{{OTTER}}}}}\n@misc{{torn, abstract={{never\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.bib", BIBTEX.encode()), ("a.dat", BIBTEX.encode()), ("a.bib.gz", gzip.compress(BIBTEX.encode()))],
+    ids=["plain", "by its content", "gzipped"],
+)
+def test_another_format_is_read_with_all_it_says(own: OwnCollection, name: str, content: bytes) -> None:
+    report = own.add([(name, content)])
+    assert own.assistant is not None
+    (paper,) = own.assistant.papers
+    assert (paper.title, paper.authors, paper.year, paper.abstract) == ("Stones", ("Ada Lovelace",), 2018, OTTER)
+    (left_out,) = report.unreadable
+    assert "#2, line 2: no BibTeX entry (it is never closed)" in left_out
+
+
+def test_limits_are_those_of_what_a_packed_file_holds(own: OwnCollection, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = gzip.compress(f"{OTTER}\n\n".encode() * 1_000)
+    monkeypatch.setattr("rag.uploaded.LARGEST_FILE_BYTES", 10_000)
+    with pytest.raises(SourceError, match=r"it holds more than 0\.01 MB"):
+        own.add([("a.txt.gz", packed)])
+    monkeypatch.setattr("rag.uploaded.MOST_BYTES", 10_000)
+    with pytest.raises(SourceError, match="The files hold"):
+        own.add([("a.txt.gz", packed), ("b.txt.gz", packed)])
+    with pytest.raises(SourceError, match="gzipped twice"):
+        own.add([("a.txt.gz", gzip.compress(packed))])
+
+
+def test_half_a_pair_in_json_is_indexed_and_answered_from(own: OwnCollection) -> None:
+    own.add(
+        [
+            (
+                "a.json",
+                b'[{"title": "Stones \\ud800", "authors": ["\\ud800"], "abstract": "Otters juggle stones \\ud800 in each river that we saw."}]',
+            )
+        ]
+    )
+    assert own.assistant is not None
+    assert own.assistant.search("What do otters juggle?")[0].paper.title == "Stones ?"

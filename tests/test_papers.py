@@ -164,11 +164,11 @@ def test_folder_without_text_is_an_empty_collection(tmp_path: Path) -> None:
     assert read_collection([str(tmp_path)]) == read_collection([]) == Collection(papers=(), occurrences=0)
 
 
-def test_text_files_are_found_in_subfolders_in_a_fixed_order(tmp_path: Path) -> None:
+def test_files_of_known_endings_are_found_in_subfolders_in_a_fixed_order(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
-    for name in ("b.TXT", "sub/c.md", "a.text", "d.csv"):
+    for name in ("b.TXT", "sub/c.md", "a.text", "d.csv", "e.py", ".f.txt"):
         (tmp_path / name).write_text(ZEBRA)
-    assert list(source_files([str(tmp_path)])) == ["a.text", "b.TXT", "sub/c.md"]
+    assert list(source_files([str(tmp_path)])) == ["a.text", "b.TXT", "d.csv", "sub/c.md"]
 
 
 def test_named_file_is_read_whatever_its_ending_and_once(tmp_path: Path) -> None:

@@ -123,11 +123,13 @@ def assert_harmless(page: Page) -> None:
 def test_an_attack_in_any_field_of_a_paper_is_harmless(field: str, attack: str) -> None:
     changed: dict[str, Any] = {field: (attack,) if field in ("authors", "sources", "urls") else attack}
     hostile = replace(GECKO, **changed)
-    chosen = PaperFilter(venues=frozenset({attack}), files=frozenset({attack}), ids=frozenset({hostile.id}))
+    chosen = PaperFilter(
+        venues=frozenset({attack}), authors=frozenset({attack}), files=frozenset({attack}), ids=frozenset({hostile.id})
+    )
     pages = [
         table([hostile, OKAPI], filter=chosen),
         paper_page(hostile, chosen, similar=[(hostile, 0.5)]),
-        Page(filter_chips_html(chosen, [hostile])),
+        Page(filter_chips_html(chosen, [hostile], 1)),
     ]
     for page in pages:
         assert_harmless(page)
@@ -238,6 +240,7 @@ def test_similar_papers_are_links_with_their_scores() -> None:
         (PaperFilter(first_year=2021, last_year=2021), ["2021"]),
         (PaperFilter(first_year=2020), ["from 2020"]),
         (PaperFilter(last_year=2020), ["No paper meets all of this", "up to 2020"]),
+        (PaperFilter(authors=frozenset({"muller"})), ["1 of 2 papers", "by muller"]),
         (PaperFilter(files=frozenset({"animals.txt"})), ["2 of 2 papers", "file animals.txt"]),
         (PaperFilter(ids=frozenset({OKAPI.id})), ["1 of 2 papers", "“Okapi”"]),
         (PaperFilter(ids=frozenset({OKAPI.id, GECKO.id})), ["2 of 2 papers", "2 chosen papers"]),
@@ -245,13 +248,13 @@ def test_similar_papers_are_links_with_their_scores() -> None:
     ],
 )
 def test_active_filters_are_said_in_words_and_can_be_cleared(filter: PaperFilter, said: list[str]) -> None:
-    page = Page(filter_chips_html(filter, [GECKO, OKAPI]))
+    page = Page(filter_chips_html(filter, [GECKO, OKAPI], len(filter.rows([GECKO, OKAPI]))))
     assert all(words in page.text for words in said)
     assert len(page.all(data_action="clear-filters")) == 1
 
 
 def test_no_filter_says_nothing() -> None:
-    assert filter_chips_html(PaperFilter(), [GECKO]) == ""
+    assert filter_chips_html(PaperFilter(), [GECKO], 1) == ""
 
 
 def test_every_text_exists_in_both_languages_with_the_same_blanks() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rag import Answer, Citation, Paper
+from rag.answer import Status
 from rag.citations import QuotedPaper, quoting_answer
 from rag.search import Hit
 from rag.text import sentence_spans
@@ -26,7 +27,7 @@ MATH_TAGS = {
 }  # fmt: skip
 PAGE_ATTRIBUTES = {
     "class", "href", "id", "tabindex", "target", "rel", "aria-label", "aria-busy", "aria-hidden", "role", "type", "name", "value", "rows",
-    "maxlength", "hidden", "data-action", "data-form", "data-paper", "data-quote", "data-text", "data-title", "data-turn",
+    "maxlength", "hidden", "dir", "data-action", "data-form", "data-paper", "data-quote", "data-text", "data-title", "data-turn",
 }  # fmt: skip
 VOID = {"input"}
 MATH_ATTRIBUTES = {
@@ -332,7 +333,27 @@ def test_buttons_are_for_what_there_is() -> None:
     assert {"retry", "edit", "copy", "markdown", "bibtex"} <= plain
     assert not {"good", "bad"} & plain
     assert {"good", "bad"} <= actions(answer_html(answer_quoting(paper_of()), turn=1, offers_feedback=True))
-    assert not {"copy", "bibtex"} & actions(answer_html(replace(answer_quoting(), status="not_found"), turn=1))
+    refused = actions(answer_html(replace(answer_quoting(), status="not_found"), turn=1))
+    assert {"copy", "markdown"} <= refused, "that nothing was found is worth taking away too"
+    assert "bibtex" not in refused
+
+
+@pytest.mark.parametrize("status", ["invalid", "not_found", "silent", "premise", "answered"])
+def test_what_was_searched_can_always_be_changed(status: Status) -> None:
+    page = Page(answer_html(replace(answer_quoting(), status=status, hits=()), turn=1))
+    assert "again" in page.attributes("data-form")
+    assert "table" not in [tag for tag, _ in page.elements]
+
+
+def test_what_a_notice_leads_over_to_follows_it() -> None:
+    silent = replace(answer_quoting(paper_of()), status="silent", notices=("Nearest is:", "tiny was shown 1 of the 3 papers."))
+    made = answer_html(silent, turn=1)
+    assert made.index("Nearest is:") < made.index("<blockquote>") < made.index("tiny was shown")
+
+
+def test_questions_run_in_the_direction_of_their_script() -> None:
+    for made in (answer_html(answer_quoting(), turn=1), waiting_html("?"), error_html("?", "A fault.")):
+        assert "auto" in Page(made).attributes("dir")
 
 
 def test_everything_is_said_in_chinese_when_asked() -> None:

@@ -1,15 +1,17 @@
+import time
+
 import pytest
 
 from rag.errors import SourceUnreadableError
 from rag.readers.records import Record
-from rag.readers.seed_text import read_seed_text
+from tests.reading import records
 
 BEES = "We study bees."
 ANTS = "We study ants."
 
 
 def read(text: str) -> list[Record]:
-    return read_seed_text(text.encode(), name="insects.txt")
+    return records(text, "insects.txt")
 
 
 def test_records_know_their_place_and_line() -> None:
@@ -79,14 +81,14 @@ def test_file_without_abstracts_gives_no_records(content: str) -> None:
     [
         pytest.param("Bees.\n\nCaf\xe9s.".encode("latin-1"), r"insects\.txt, line 3: not UTF-8 \(byte 0xe9\).*iconv", id="latin-1"),
         pytest.param(b"Bees.\n\nAnts.\n\0", r"insects\.txt, line 4: not a text file", id="zero byte"),
-        pytest.param("Bees.".encode("utf-16"), r"insects\.txt, line 1: not a text file", id="utf-16"),
-        pytest.param(b"%PDF-1.7\n\xe2\xe3", r"insects\.txt, line 2: not UTF-8", id="PDF"),
+        pytest.param("Bees.".encode("utf-16-le"), r"insects\.txt, line 1: not a text file", id="utf-16 without its mark"),
+        pytest.param(b"%PDF-1.7\n\xe2\xe3", r"insects\.txt: it is a PDF, no text\. Export", id="PDF"),
         pytest.param("Bées.".encode()[:2], r"insects\.txt, line 1: not UTF-8", id="torn character"),
     ],
 )
 def test_content_that_is_no_text_is_refused_with_file_and_line(content: bytes, complaint: str) -> None:
     with pytest.raises(SourceUnreadableError, match=complaint):
-        read_seed_text(content, name="insects.txt")
+        records(content, "insects.txt")
 
 
 def test_a_short_first_line_before_real_abstracts_is_a_header() -> None:
@@ -104,3 +106,19 @@ def test_a_short_first_abstract_is_not_lost_as_a_header() -> None:
         "Deep learning for bees",
         "We count bees.",
     ]
+
+
+def test_a_markdown_heading_is_the_title_of_the_abstract_under_it() -> None:
+    text = f"# ICML 2024 Papers\n\n## Bees\n\n{BEES}\n\n## Ants ##\n{ANTS}\n\nWe study wasps."
+    assert [(record.title, record.abstract, record.venue) for record in read(text)] == [
+        ("Bees", BEES, "ICML"),
+        ("Ants", ANTS, "ICML"),
+        ("", "We study wasps.", "ICML"),
+    ]
+
+
+def test_time_grows_with_the_length_of_a_file_and_not_with_its_square() -> None:
+    begun = time.process_time()
+    last = read(f"{BEES}\n\n" * 50_000)[-1]
+    assert (last.position, last.line) == (50_000, 99_999)
+    assert time.process_time() - begun < 5  # counting the lines before each abstract took minutes

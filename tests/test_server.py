@@ -22,6 +22,7 @@ from mcp.client.streamable_http import streamable_http_client
 from rag.__main__ import main
 from rag.assistant import Assistant
 from rag.errors import SettingsError
+from rag.feedback import require_writable
 from rag.settings import TOKEN_OF_MCP
 from rag.web.access import Door, password_line, read_auth_file
 from rag.web.options import PageOptions, ServerOptions
@@ -108,6 +109,36 @@ def test_a_taken_port_is_told_before_anything_is_served(small_assistant: Assista
             serve(small_assistant, ServerOptions(port=port))
 
 
+@pytest.mark.parametrize(
+    ("host", "port", "told"),
+    [
+        ("no-such-host.invalid", 7860, "--host 127.0.0.1"),
+        ("192.0.2.1", 7860, "--host 127.0.0.1"),
+        ("127.0.0.1", "taken", "Choose another with --port"),
+    ],
+)
+def test_where_it_cannot_listen_the_option_to_change_is_named(
+    small_assistant: Assistant, host: str, port: int | str, told: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        options = ServerOptions(host=host, port=taken if port == "taken" else int(port), public=True)
+        with pytest.raises(SettingsError, match="cannot listen on") as caught:
+            serve(small_assistant, options)
+    assert told in str(caught.value)
+    assert ("--port" in str(caught.value)) != ("--host" in str(caught.value))
+
+
+@pytest.mark.parametrize("place", ["missing/feedback.jsonl", "."])
+def test_feedback_that_could_not_be_written_is_told_before_anything_is_served(
+    small_assistant: Assistant, tmp_path: Path, place: str
+) -> None:
+    with pytest.raises(SettingsError, match="Feedback cannot be written to"):
+        serve(small_assistant, ServerOptions(port=0, feedback=tmp_path / place))
+    require_writable(tmp_path / "feedback.jsonl")
+    assert (tmp_path / "feedback.jsonl").read_bytes() == b""
+
+
 def test_an_auth_file_that_is_missing_is_told(small_assistant: Assistant, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="cannot be read"):
         serve(small_assistant, ServerOptions(port=0, auth_file=tmp_path / "missing"))
@@ -169,9 +200,11 @@ def test_the_options_of_the_chat_reach_the_server(monkeypatch: pytest.MonkeyPatc
     )
     assert main([*everything.split(), "--feedback", "said.jsonl"]) == 0
     assert main(["chat", "--public"]) == 0
+    assert main(["chat", "--port", "0"]) == 0
     assert given == [
         ServerOptions("0.0.0.0", 8000, Path("users"), False, "/papers", 4, True, "off", Path("said.jsonl")),
         ServerOptions(public=True),
+        ServerOptions(port=0),
     ]
 
 
@@ -263,6 +296,8 @@ def test_a_program_narrows_a_question_and_follows_up(server: Served) -> None:
     assert (narrowed["standalone_question"], narrowed["citations"]) == (HOW_MUCH_FASTER, [])
     assert [hit["paper"] for hit in narrowed["hits"]] == [heron]
     assert client.predict(question=HOW_MUCH_FASTER, first_year=2022, api_name="/ask")["hits"] == []
+    assert client.predict(question=HOW_MUCH_FASTER, where=["year>=2022"], api_name="/ask")["hits"] == []
+    assert client.predict(where=["title~okapi"], collection="default", api_name="/papers")["total"] == 1
     history = [{"question": "What is Okapi?", "answer": "Okapi is a neural ranker."}]
     followed = client.predict(question="Which accuracy does it reach?", history=history, api_name="/ask")
     assert "Okapi" in followed["standalone_question"]
@@ -281,6 +316,8 @@ def test_a_program_narrows_a_question_and_follows_up(server: Served) -> None:
         ("/ask", {"question": "herons?", "answerer": "openai:gpt-9"}, "none of the answerers"),
         ("/search", {"query": "herons", "k": 0}, "k must be a whole number from 1 to 100"),
         ("/search", {"query": "herons", "k": 1.5}, "k must be a whole number"),
+        ("/search", {"query": "herons", "where": ["venu=x"]}, "there is no field 'venu'"),
+        ("/search", {"query": "herons", "collection": "moss"}, "no collection 'moss'. There are: default"),
         ("/papers", {"count": 1001}, "count must be"),
         ("/papers", {"start": -1}, "start must be"),
     ],
@@ -296,7 +333,7 @@ def test_the_endpoints_are_named_and_documented(server: Served) -> None:
     described = client_of(server).view_api(return_format="dict")["named_endpoints"]
     assert set(described) == {"/ask", "/search", "/papers"}
     parameters = {name: [one["parameter_name"] for one in told["parameters"]] for name, told in described.items()}
-    assert parameters["/search"] == ["query", "k"]
+    assert parameters["/search"] == ["query", "k", "where", "collection"]
     assert parameters["/ask"][:2] == ["question", "history"]
     assert described["/ask"]["description"].startswith("Answers a question from the paper abstracts")
 
@@ -371,7 +408,7 @@ def test_the_tools_are_listed_with_what_they_take(server: Served, path: str) -> 
     tools = {tool.name: tool for tool in mcp_call(server, path=path)}
     assert set(tools) == {"ask", "search", "papers"}
     assert tools["ask"].inputSchema["required"] == ["question"]
-    assert set(tools["search"].inputSchema["properties"]) == {"query", "k"}
+    assert set(tools["search"].inputSchema["properties"]) == {"query", "k", "where", "collection"}
     assert "exact quote" in tools["ask"].description
 
 
@@ -380,6 +417,7 @@ def test_each_tool_answers(server: Served) -> None:
     answer = mcp_call(server, "ask", question=HOW_MUCH_FASTER)
     assert answer.structuredContent["citations"][0]["quote"] == ZEBRA_IS_FASTER
     assert json.loads(answer.content[0].text)["status"] == "answered"
+    assert mcp_call(server, "papers", where=["year<2021"], collection="default").structuredContent["total"] == 0
     hits = mcp_call(server, "search", query="patience of herons", k=1).structuredContent["result"]
     assert [hit["title"] for hit in hits] == ["Patience of herons with a Bayesian model of waiting time"]
     assert mcp_call(server, "papers", count=1).structuredContent["total"] == 3

@@ -46,10 +46,20 @@ def test_a_number_out_of_bounds_is_refused_with_the_bounds(name: str, low: int, 
         pytest.param("max_quotes", None, id="nothing for a number"),
         pytest.param("lock_timeout_seconds", float("nan"), id="not a number"),
         pytest.param("lock_timeout_seconds", float("inf"), id="for ever"),
+        pytest.param("collection", "ab", id="a collection's name too short"),
+        pytest.param("collection", "a" * 61, id="a collection's name too long"),
+        pytest.param("collection", "ICML", id="a collection's name with capitals"),
+        pytest.param("collection", "../up", id="a collection's name that leads elsewhere"),
+        pytest.param("collection", ".hidden", id="a collection's name that begins with a dot"),
+        pytest.param("collection", "icml.", id="a collection's name that ends with a dot"),
+        pytest.param("collection", "icml\n", id="a collection's name with a line end"),
+        pytest.param("collection", "nul", id="a collection named as a device of Windows"),
+        pytest.param("collection", "com1.icml", id="a collection named as a device with an ending"),
+        pytest.param("collection", None, id="nothing for a collection"),
         pytest.param("sources", "abstracts.txt", id="a string for a tuple of paths"),
         pytest.param("embedder", "  ", id="an empty embedder"),
         pytest.param("llm", "banana", id="an answerer that there is none of"),
-        pytest.param("store", "http://127.0.0.1:8000", id="a store that is no folder"),
+        pytest.param("store", "ftp://127.0.0.1", id="a store that is neither folder nor server"),
         pytest.param("max_quotes", 2.5, id="half a quote"),
         pytest.param("store", None, id="nothing for a store"),
     ],
@@ -71,6 +81,14 @@ def test_settings_are_frozen_and_varied_by_replace() -> None:
     assert replace(settings, max_papers=1) == Settings(max_quotes=2, max_papers=1)
     with pytest.raises(SettingsError, match="max_quotes"):
         replace(settings, max_quotes=21)
+
+
+def test_a_named_collection_lies_within_the_store_and_the_default_one_is_the_store(tmp_path: Path) -> None:
+    store = str(tmp_path / "store")
+    assert Settings(store=store).store_folder == tmp_path / "store"
+    assert Settings(store=store, collection="icml-2024").store_folder == tmp_path / "store" / "collections" / "icml-2024"
+    assert Settings(store=store, collection="default") == Settings(store=store)
+    assert Settings.from_env({"ASKABSTRACTS_COLLECTION": "birds"}).collection == "birds"
 
 
 def test_variables_are_read_as_the_types_of_their_fields() -> None:

@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> VectorStore:
     """Three rows: east, north and north-west."""
     store = VectorStore.create(tmp_path / "chroma")
     vectors = np.stack([vector(1, 0), vector(0, 1), vector(-(0.5**0.5), 0.5**0.5)])
-    store.upsert(["east", "north", "north-west"], vectors, ["E", "N", "NW"], [{"year": 2020}, {"year": 2021}, {"year": 2021}])
+    store.upsert(["east", "north", "north-west"], vectors)
     return store
 
 
@@ -46,7 +46,7 @@ def test_similarities_are_cosines_and_best_comes_first(store: VectorStore) -> No
 
 
 def test_an_upsert_replaces_the_row_of_its_id(store: VectorStore) -> None:
-    store.upsert(["east"], vector(0, -1)[None], ["S"], [{"year": 2022}])
+    store.upsert(["east"], vector(0, -1)[None])
     assert store.count() == 3
     assert store.query(vector(0, -1), 1)[0].id == "east"
     assert store.query(vector(1, 0), 1)[0].similarity < 0.5
@@ -54,7 +54,7 @@ def test_an_upsert_replaces_the_row_of_its_id(store: VectorStore) -> None:
 
 def test_upserting_the_same_again_doubles_nothing(store: VectorStore) -> None:
     for _ in range(2):
-        store.upsert(["east"], vector(1, 0)[None], ["E"], [{"year": 2020}])
+        store.upsert(["east"], vector(1, 0)[None])
     assert store.count() == 3
 
 
@@ -76,7 +76,7 @@ def test_more_rows_than_chroma_takes_in_one_call_are_kept(tmp_path: Path) -> Non
     store = VectorStore.create(tmp_path / "chroma")
     angles = np.arange(6000) * 0.001
     ids = [f"{number}" for number in range(6000)]
-    store.upsert(ids, np.stack([np.cos(angles), np.sin(angles)], axis=1), ids, [{"number": number} for number in range(6000)])
+    store.upsert(ids, np.stack([np.cos(angles), np.sin(angles)], axis=1))
     assert store.count() == 6000
     assert store.query(vector(1, 0), 1)[0].id == "0"
 

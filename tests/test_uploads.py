@@ -14,6 +14,7 @@ import pytest
 from rag.assistant import Assistant
 from rag.errors import SourceError
 from rag.indexing import IndexReport
+from rag.library import Library
 from rag.web.options import Upload
 from rag.web.own_collections import IDLE_SECONDS, CrowdedError, OwnCollections
 from rag.web.upload_folder import private_upload_folder, received, remove_abandoned
@@ -50,7 +51,7 @@ def made(assistant: Assistant, mode: Upload = "session") -> UploadTab:
 
     async def make() -> UploadTab:
         with gr.Blocks() as page:
-            tab = UploadTab(assistant, page, gr.State("visit"), mode=mode)
+            tab = UploadTab(Library(assistant), page, gr.State("visit"), mode=mode)
             tab.collection.render()
             tab.render()
         return tab
@@ -281,3 +282,9 @@ def test_an_unused_collection_makes_room(small_assistant: Assistant, inbox: Path
     own.add([file("a.txt", LYNX)], visit="ben", session="2")
     assert own.assistant("anna") is None
     own.close()
+
+
+def test_a_visitor_is_told_beforehand_that_answers_go_with_the_abstracts() -> None:
+    english, chinese = UPLOAD_TEXTS["upload_intro_session"]
+    assert "the text of answers to them" in english
+    assert "答案的文字" in chinese

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vectorstore.arrays import StoredRows
 from vectorstore.encoded import WORD_SCALE, Encoded, unit
 from vectorstore.errors import StoreDamagedError
-from vectorstore.vectors import PendingVectors, VectorFile
+from vectorstore.pending import PendingVectors
+from vectorstore.vectors import VectorFile, VectorWriter
 
 DIMENSION = 8
 
@@ -34,7 +36,9 @@ def assert_same(stored: Encoded, given: Encoded) -> None:
 
 
 def written(folder: Path, rows: dict[str, Encoded]) -> VectorFile:
-    VectorFile.write(folder, rows.items(), dimension=DIMENSION)
+    with VectorWriter(folder, dimension=DIMENSION) as writer:
+        for key, row in rows.items():
+            writer.add(key, row)
     return VectorFile.load(folder)
 
 
@@ -49,8 +53,7 @@ def test_a_vector_file_gives_back_every_row(tmp_path_factory: pytest.TempPathFac
     assert file.beyond_window == sum(beyond for *_, beyond in shapes)
     assert file.all_vectors().shape == (len(rows), DIMENSION)
     for row, (key, given_row) in enumerate(rows.items()):
-        assert key in file
-        assert_same(file.encoded(key), given_row)
+        assert_same(file.encoded(file.rows[key]), given_row)
         np.testing.assert_allclose(file.vector(row), given_row.vector, atol=1e-3)
         np.testing.assert_allclose(file.parts(row), given_row.parts, atol=1e-3)
         words, owners = file.words(row)
@@ -66,10 +69,10 @@ def test_vectors_read_are_single_precision(tmp_path: Path) -> None:
 def test_many_rows_are_counted_in_the_header(tmp_path: Path) -> None:
     file = written(tmp_path, {f"{number}": encoded(7, parts=1, words=1) for number in range(12_345)})
     assert file.all_vectors().shape == (12_345, DIMENSION)
-    assert np.load(tmp_path / "words.npy").shape == (12_345, DIMENSION)
+    assert np.load(tmp_path / "segment-0" / "words.npy").shape == (12_345, DIMENSION)
 
 
-@pytest.mark.parametrize("name", ["keys.json", "vectors.npy", "words.npy", "part_ends.npy"])
+@pytest.mark.parametrize("name", ["keys.npy", "vectors.npy", "segment-0/words.npy", "segment-0/part_ends.npy"])
 @pytest.mark.parametrize("kept_bytes", [pytest.param(None, id="removed"), pytest.param(slice(0, -20), id="cut")])
 def test_a_damaged_vector_file_is_named_with_its_repair(tmp_path: Path, name: str, kept_bytes: slice | None) -> None:
     written(tmp_path, {f"{number}": encoded(number) for number in range(20)})
@@ -137,3 +140,14 @@ def test_cleared_vectors_are_forgotten(tmp_path: Path) -> None:
     assert "a" not in pending
     assert "a" not in PendingVectors(tmp_path / "pending")
     pending.clear()
+
+
+def test_rows_on_disk_are_read_without_being_mapped(tmp_path: Path) -> None:
+    rows = np.arange(24, dtype=np.int16).reshape(8, 3)
+    np.save(tmp_path / "rows.npy", rows)
+    np.save(tmp_path / "none.npy", rows[:0])
+    stored = StoredRows(tmp_path / "rows.npy")
+    (tmp_path / "rows.npy").unlink()  # a reader keeps what it opened
+    assert len(stored) == 8
+    np.testing.assert_array_equal(stored[2:5], rows[2:5])
+    assert stored[8:8].shape == StoredRows(tmp_path / "none.npy")[0:0].shape == (0, 3)

@@ -173,9 +173,10 @@ class SentenceTransformerEmbedder:
 class SeparateEmbedder:
     """Any LlamaIndex embedding object; it gives no token vectors, so every piece is encoded apart."""
 
-    def __init__(self, embedding: LlamaIndexEmbedding) -> None:
+    def __init__(self, embedding: LlamaIndexEmbedding, *, name: str = "") -> None:
+        """`name` is the model's in the passport; by default made of the object's class and model name."""
         self._embedding = embedding
-        self._name = f"{type(embedding).__name__}:{getattr(embedding, 'model_name', 'unknown')}"
+        self._name = name or f"{type(embedding).__name__}:{getattr(embedding, 'model_name', 'unknown')}"
         self._dimension = len(self.encode_query("dimension").vector)
 
     @property

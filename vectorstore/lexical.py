@@ -4,8 +4,9 @@ Scoring is bm25s, stemming is PyStemmer; the cutting into terms is ours, because
 and "math scale", must meet. Knows texts and row numbers only.
 """
 
+import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -15,7 +16,11 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
+_K1, _B = 1.2, 0.75
+_NOBODYS_TERM = "\0"
+_TERM_IDS, _TERM_ENDS = "term_ids", "term_ends"
 _STEMMER = Stemmer.Stemmer("english")
+logging.getLogger(bm25s.__name__).setLevel(logging.WARNING)  # it sets DEBUG for itself, and whoever logs at all gets its every step
 _WORD = re.compile(
     r"\d+(?:[.,]\d+)*%|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+\.\d+[^\W\d_]+\b|[^\W_]+(?:[.\-'_/+][^\W_]+)*", re.UNICODE
 )
@@ -89,34 +94,45 @@ def _split_unit(word: str) -> Iterable[str]:
 
 
 class LexicalIndex:
-    """BM25 scores of rows for a text. Rows are numbered as they were given."""
+    """BM25 scores of rows for a text. Rows are numbered as they were given to a `LexicalBuilder`."""
 
-    def __init__(self, retriever: Any, rows: int) -> None:
+    def __init__(self, retriever: Any, rows: int, term_ids: NDArray[np.int32], term_ends: NDArray[np.int64]) -> None:
         self._retriever, self._rows = retriever, rows
+        self._term_ids, self._term_ends = term_ids, term_ends
         self._vocabulary: dict[str, int] = retriever.vocab_dict if rows else {}
         counts = np.diff(retriever.scores["indptr"]) if rows else np.zeros(0)
         self._frequencies: NDArray[np.int64] = np.asarray(counts, dtype=np.int64)
 
     @classmethod
-    def build(cls, texts: Iterable[Sequence[str]]) -> Self:
+    def build(cls, texts: Iterable[Sequence[str]]) -> "LexicalIndex":
         """An index over rows, each given as its terms."""
-        # bm25s cannot index a collection without a single term, so every row also holds one term nobody can ask for.
-        corpus = [[*row, "\0"] for row in texts]
-        retriever = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
-        if corpus:
-            retriever.index(corpus, show_progress=False)
-        return cls(retriever, len(corpus))
+        builder = LexicalBuilder()
+        for row in texts:
+            builder.add(row)
+        return builder.built()
 
     @classmethod
     def load(cls, folder: Path, *, rows: int) -> Self:
         """The index saved in `folder`."""
-        return cls(bm25s.BM25.load(str(folder), load_vocab=True) if rows else bm25s.BM25(), rows)
+        ids, ends = (np.load(folder / f"{name}.npy", mmap_mode="r" if rows else None) for name in (_TERM_IDS, _TERM_ENDS))
+        return cls(bm25s.BM25.load(str(folder), load_vocab=True, mmap=True) if rows else bm25s.BM25(), rows, ids, ends)
 
     def save(self, folder: Path) -> None:
         """Writes the index into `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
+        np.save(folder / f"{_TERM_IDS}.npy", self._term_ids)
+        np.save(folder / f"{_TERM_ENDS}.npy", self._term_ends)
         if self._rows:
             self._retriever.save(str(folder), show_progress=False)
+
+    def term_ids(self, row: int) -> NDArray[np.int32]:
+        """The numbers (terms,) of the terms of a row, in order."""
+        return self._term_ids[self._term_ends[row - 1] if row else 0 : self._term_ends[row]]
+
+    @property
+    def vocabulary(self) -> Mapping[str, int]:
+        """The number of every term, those of rows that are gone included."""
+        return self._vocabulary
 
     def scores(self, query: Sequence[str]) -> NDArray[np.float32]:
         """BM25 scores (rows,) of the terms `query`; 0 where nothing matches."""
@@ -141,9 +157,41 @@ class LexicalIndex:
     def idf(self, term: str) -> float:
         """How telling a term is: ln(1 + rows / rows that hold it); a term that no row holds counts as held by half a row."""
         number = self._vocabulary.get(term)
-        held = float(self._frequencies[number]) if number is not None else 0.5
+        held = max(float(self._frequencies[number]), 0.5) if number is not None else 0.5
         return float(np.log1p(max(self._rows, 1) / held))
 
     def knows(self, term: str) -> bool:
         """Whether any row holds `term`."""
-        return term in self._vocabulary
+        number = self._vocabulary.get(term)
+        return number is not None and bool(self._frequencies[number])
+
+
+class LexicalBuilder:
+    """Collects rows for a `LexicalIndex`; rows that an index `before` holds need not be cut into terms again."""
+
+    def __init__(self, before: LexicalIndex | None = None) -> None:
+        self._before = before
+        self._vocabulary = dict(before.vocabulary) if before is not None else {}
+        self._rows: list[NDArray[np.int32]] = []
+
+    def add(self, row: Sequence[str]) -> None:
+        """Adds a row, given as its terms."""
+        known = self._vocabulary
+        self._rows.append(np.fromiter((known.setdefault(term, len(known)) for term in row), np.int32, len(row)))
+
+    def keep(self, row: int) -> None:
+        """Adds a row of the index before."""
+        if self._before is None:
+            raise ValueError("There is no index before whose rows could be kept.")
+        self._rows.append(self._before.term_ids(row))
+
+    def built(self) -> LexicalIndex:
+        """The index over all rows added."""
+        ends = np.cumsum([len(row) for row in self._rows], dtype=np.int64)
+        ids = np.concatenate(self._rows) if self._rows else np.zeros(0, np.int32)
+        retriever = bm25s.BM25(method="lucene", k1=_K1, b=_B)
+        if self._rows:
+            # bm25s cannot index a collection without a single term, so every row also holds one term nobody can ask for.
+            nobodys = self._vocabulary.setdefault(_NOBODYS_TERM, len(self._vocabulary))
+            retriever.index(([[*row.tolist(), nobodys] for row in self._rows], self._vocabulary), show_progress=False)
+        return LexicalIndex(retriever, len(self._rows), ids, ends)

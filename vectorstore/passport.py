@@ -14,7 +14,7 @@ import numpy as np
 from vectorstore.embedder import Embedder
 from vectorstore.errors import PassportMismatchError, StoreDamagedError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised when the files of an index change shape."""
 
 PROBE = "The key cache is quantized per channel and the value cache per token."

@@ -1,85 +1,95 @@
 """Vectors in our own files: found again by the key of what was encoded, so that nothing is ever encoded twice.
 
-A `VectorFile` is a folder of arrays, written once and then mapped into memory, row by row in a fixed order. `PendingVectors`
-keeps the batches of a build that is not yet published, so that a killed build loses at most the batch in hand.
+A `VectorFile` is a folder of arrays, written once and then mapped into memory, row by row in a fixed order.
 """
 
-import json
 import os
 import shutil
-import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vectorstore.arrays import GrowingArray, StoredRows, StoredType, encoded_at, mapped, stretch
 from vectorstore.encoded import WORD_SCALE, Encoded, Matrix, Vector
 from vectorstore.errors import StoreDamagedError
 
-StoredType = np.float16  # half the room of float32; similarities move by less than 0.001
-_ARRAYS = ("vectors", "parts", "words", "word_owners", "part_ends", "word_ends", "beyond")
+_KEY_TYPE = "S32"
+_OF_ROWS = ("keys", "vectors", "beyond", "segments", "places")
+_OF_SEGMENT = ("parts", "words", "word_owners", "part_ends", "word_ends")
+_SEGMENT = "segment-"
+_MOST_SEGMENTS = 20
+_MOST_DEAD = 0.3  # of the rows of kept segments; beyond, they are written anew
+_ROWS_AT_ONCE = 8192
 
 
 class VectorFile:
-    """Vectors of rows, their parts and their words, and the key each row was encoded from."""
+    """Vectors of rows, their parts and their words, and the key each row was encoded from.
 
-    def __init__(self, keys: Sequence[str], arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.keys = keys
-        self._arrays = arrays
-        self._rows = {key: row for row, key in enumerate(keys)}
+    What is heavy, parts and words, lies in segments that later files share; each row knows its segment and its place there.
+    """
+
+    def __init__(self, folder: Path, arrays: Mapping[str, NDArray[Any]], segments: Sequence[Mapping[str, Any]]) -> None:
+        self.folder = folder
+        self._arrays, self._segments = arrays, segments
 
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Maps the arrays in `folder`; nothing is read before it is used."""
         try:
-            keys = json.loads((folder / "keys.json").read_text(encoding="utf-8"))
-            return cls(keys, {name: _mapped(folder / f"{name}.npy") for name in _ARRAYS})
+            arrays = {name: mapped(folder / f"{name}.npy") for name in _OF_ROWS}
+            segments = [
+                {
+                    name: (mapped if name.endswith("_ends") else StoredRows)(folder / f"{_SEGMENT}{number}" / f"{name}.npy")
+                    for name in _OF_SEGMENT
+                }
+                for number in range(int(arrays["segments"].max(initial=-1)) + 1)
+            ]
         except (OSError, ValueError, EOFError) as error:  # EOFError: np.load, of an empty file
             raise StoreDamagedError(
                 f"The vectors at {folder} cannot be read ({error}). Run `askabstracts index --rebuild` to build the index anew."
             ) from error
+        return cls(folder, arrays, segments)
 
-    @staticmethod
-    def write(folder: Path, rows: Iterable[tuple[str, Encoded]], *, dimension: int) -> None:
-        """Writes rows in the order given, holding one of them in memory at a time."""
-        folder.mkdir(parents=True, exist_ok=True)
-        keys, part_counts, word_counts, beyond = [], [], [], []
-        with (
-            _GrowingArray(folder / "vectors.npy", StoredType, (dimension,)) as vectors,
-            _GrowingArray(folder / "parts.npy", StoredType, (dimension,)) as parts,
-            _GrowingArray(folder / "words.npy", np.int8, (dimension,)) as words,
-            _GrowingArray(folder / "word_owners.npy", np.int16, ()) as word_owners,
-        ):
-            for key, encoded in rows:
-                vectors.extend(encoded.vector[None])
-                parts.extend(encoded.parts)
-                words.extend(encoded.words)
-                word_owners.extend(encoded.word_owners)
-                keys.append(key)
-                part_counts.append(len(encoded.parts))
-                word_counts.append(len(encoded.words))
-                beyond.append(encoded.is_beyond_window)
-        np.save(folder / "part_ends.npy", np.cumsum(part_counts, dtype=np.int64))
-        np.save(folder / "word_ends.npy", np.cumsum(word_counts, dtype=np.int64))
-        np.save(folder / "beyond.npy", np.array(beyond, dtype=np.bool_))
-        (folder / "keys.json").write_text(json.dumps(keys), encoding="utf-8")
+    @cached_property
+    def keys(self) -> list[str]:
+        """What each row was encoded from."""
+        return [key.decode() for key in self._arrays["keys"].tolist()]
 
-    def __contains__(self, key: str) -> bool:
-        return key in self._rows
+    @cached_property
+    def rows(self) -> Mapping[str, int]:
+        """The row of every key."""
+        return {key: row for row, key in enumerate(self.keys)}
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self._arrays["vectors"])
 
     @property
     def beyond_window(self) -> int:
         """How many rows were longer than the embedder's window."""
         return int(np.count_nonzero(self._arrays["beyond"]))
 
+    @property
+    def segments(self) -> int:
+        """How many segments there are."""
+        return len(self._segments)
+
+    @property
+    def segment_rows(self) -> int:
+        """How many rows the segments hold, those that no row leads to any more included."""
+        return sum(len(segment["part_ends"]) for segment in self._segments)
+
     def all_vectors(self) -> Matrix:
         """The unit vectors (rows, dimension) of all rows."""
         return np.asarray(self._arrays["vectors"], np.float32)
+
+    def vectors(self, rows: Sequence[int]) -> Matrix:
+        """The unit vectors (n, dimension) of `rows`."""
+        return np.asarray(self._arrays["vectors"][np.asarray(rows, dtype=np.intp)], np.float32)
 
     def vector(self, row: int) -> Vector:
         """The unit vector (dimension,) of a row."""
@@ -95,131 +105,102 @@ class VectorFile:
 
     def parts(self, row: int) -> Matrix:
         """The unit vectors (parts, dimension) of a row's parts."""
-        return np.asarray(self._arrays["parts"][_stretch(self._arrays["part_ends"], row)], np.float32)
+        segment, place = self.place(row)
+        return np.asarray(self._segments[segment]["parts"][stretch(self._segments[segment]["part_ends"], place)], np.float32)
 
     def words(self, row: int) -> tuple[Matrix, NDArray[np.int16]]:
         """The unit vectors (words, dimension) of a row's words, and the part (words,) each stands in."""
-        stretch = _stretch(self._arrays["word_ends"], row)
-        return self._arrays["words"][stretch] * np.float32(1 / WORD_SCALE), self._arrays["word_owners"][stretch]
+        number, place = self.place(row)
+        segment = self._segments[number]
+        of_row = stretch(segment["word_ends"], place)
+        return segment["words"][of_row] * np.float32(1 / WORD_SCALE), segment["word_owners"][of_row]
 
-    def encoded(self, key: str) -> Encoded:
-        """What was encoded from `key`."""
-        return _encoded_row(self._arrays, self._rows[key])
+    def encoded(self, row: int) -> Encoded:
+        """What was encoded of a row."""
+        segment, place = self.place(row)
+        return encoded_at(self.vector(row), self._segments[segment], place, is_beyond_window=bool(self._arrays["beyond"][row]))
 
+    def place(self, row: int) -> tuple[int, int]:
+        """The segment of a row and its place there."""
+        return int(self._arrays["segments"][row]), int(self._arrays["places"][row])
 
-_ROWS_AT_ONCE = 8192
-
-
-class PendingVectors:
-    """Encoded rows of a build under way, in small files that appear whole or not at all."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._places: dict[str, tuple[Path, int]] = {}
-        self._open: tuple[Path, Mapping[str, NDArray[Any]]] | None = None
-        for path in sorted(folder.glob("*.npz")):
-            try:
-                with open(path, "rb") as file, np.load(file, allow_pickle=False) as shard:  # np.load leaves a torn archive open
-                    self._places |= {str(key): (path, row) for row, key in enumerate(shard["keys"])}
-            except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-                path.unlink(missing_ok=True)  # a torn file of a killed machine: encode those again
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._places
-
-    def add(self, batch: Mapping[str, Encoded]) -> None:
-        """Keeps a batch, safe against a kill at any moment."""
-        if not batch:
-            return
-        self._folder.mkdir(parents=True, exist_ok=True)
-        path = self._folder / f"{next(iter(batch))}.npz"
-        rows = list(batch.values())
-        partial = path.with_suffix(".tmp")
-        try:
-            with open(partial, "wb") as file:
-                np.savez(
-                    file,
-                    keys=np.array(list(batch)),
-                    vectors=np.stack([row.vector for row in rows]).astype(StoredType),
-                    parts=np.concatenate([row.parts for row in rows]).astype(StoredType),
-                    words=np.concatenate([row.words for row in rows]),
-                    word_owners=np.concatenate([row.word_owners for row in rows]),
-                    part_ends=np.cumsum([len(row.parts) for row in rows]),
-                    word_ends=np.cumsum([len(row.words) for row in rows]),
-                    beyond=np.array([row.is_beyond_window for row in rows]),
-                )
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
-        self._places |= {key: (path, row) for row, key in enumerate(batch)}
-
-    def encoded(self, key: str) -> Encoded:
-        """What was encoded from `key`."""
-        path, row = self._places[key]
-        if self._open is None or self._open[0] != path:
-            with np.load(path, allow_pickle=False) as shard:
-                self._open = (path, {name: shard[name] for name in shard.files})
-        return _encoded_row(self._open[1], row)
-
-    def clear(self) -> None:
-        """Forgets everything: the rows are in a published index now."""
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self._places.clear()
-        self._open = None
+    def is_beyond_window(self, row: int) -> bool:
+        """Whether a row was longer than the embedder's window."""
+        return bool(self._arrays["beyond"][row])
 
 
-def _encoded_row(arrays: Mapping[str, NDArray[Any]], row: int) -> Encoded:
-    words = _stretch(arrays["word_ends"], row)
-    return Encoded(
-        np.asarray(arrays["vectors"][row], np.float32),
-        np.asarray(arrays["parts"][_stretch(arrays["part_ends"], row)], np.float32),
-        np.asarray(arrays["words"][words]),
-        np.asarray(arrays["word_owners"][words]),
-        is_beyond_window=bool(arrays["beyond"][row]),
-    )
+class VectorWriter:
+    """Writes a `VectorFile` row by row, holding one of them in memory. Use it in a `with`.
 
-
-def _stretch(ends: NDArray[np.int64], row: int) -> slice:
-    return slice(int(ends[row - 1]) if row else 0, int(ends[row]))
-
-
-class _GrowingArray:
-    """A .npy file written row by row, whose length goes into its header at the end.
-
-    Not a writable memory map: on a full disk that kills the process where a plain write raises an error.
+    Segments of the file `before` are shared by hard links where that saves more than it keeps of rows that are gone: `kept`
+    is how many of its rows will be kept.
     """
 
-    def __init__(self, path: Path, dtype: type[np.generic], row_shape: tuple[int, ...]) -> None:
-        self._path, self._dtype, self._row_shape, self._rows = path, np.dtype(dtype), row_shape, 0
+    def __init__(self, folder: Path, *, dimension: int, before: VectorFile | None = None, kept: int = 0) -> None:
+        self._before = before
+        is_shared = before is not None and before.segments < _MOST_SEGMENTS and kept >= (1 - _MOST_DEAD) * before.segment_rows
+        self._shared = before.segments if before is not None and is_shared else 0
+        own = folder / f"{_SEGMENT}{self._shared}"
+        own.mkdir(parents=True)
+        for number in range(self._shared if before is not None else 0):
+            _link_folder(before.folder / f"{_SEGMENT}{number}", folder / f"{_SEGMENT}{number}")  # type: ignore[union-attr]  # shared only with one
+        places: Mapping[str, tuple[Path, type[np.generic] | str, tuple[int, ...]]] = {
+            "keys": (folder, _KEY_TYPE, ()),
+            "vectors": (folder, StoredType, (dimension,)),
+            "beyond": (folder, np.bool_, ()),
+            "segments": (folder, np.int16, ()),
+            "places": (folder, np.int32, ()),
+            "parts": (own, StoredType, (dimension,)),
+            "words": (own, np.int8, (dimension,)),
+            "word_owners": (own, np.int16, ()),
+            "part_ends": (own, np.int64, ()),
+            "word_ends": (own, np.int64, ()),
+        }
+        self._arrays = {name: GrowingArray(of / f"{name}.npy", dtype, shape) for name, (of, dtype, shape) in places.items()}
 
     def __enter__(self) -> Self:
-        self._file = open(self._path, "wb")
-        self._write_header(2**62)  # as many digits as any later length needs, so that the header keeps its size
+        with ExitStack() as stack:
+            for array in self._arrays.values():
+                stack.enter_context(array)
+            self._open = stack.pop_all()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *raised: object) -> None:
+        self._open.close()
+
+    def add(self, key: str, encoded: Encoded) -> None:
+        """Adds what was encoded from `key`."""
+        arrays = self._arrays
+        self._add_row(key, encoded.vector, self._shared, len(arrays["part_ends"]), is_beyond_window=encoded.is_beyond_window)
+        arrays["parts"].extend(encoded.parts)
+        arrays["words"].extend(encoded.words)
+        arrays["word_owners"].extend(encoded.word_owners)
+        arrays["part_ends"].extend(np.array([len(arrays["parts"])]))
+        arrays["word_ends"].extend(np.array([len(arrays["words"])]))
+
+    def keep(self, row: int) -> None:
+        """Adds a row of the file before."""
+        before = self._before
+        if before is None:
+            raise ValueError("There is no file before whose rows could be kept.")
+        if not self._shared:
+            self.add(before.keys[row], before.encoded(row))
+            return
+        self._add_row(before.keys[row], before.vector(row), *before.place(row), is_beyond_window=before.is_beyond_window(row))
+
+    def _add_row(self, key: str, vector: Vector, segment: int, place: int, *, is_beyond_window: bool) -> None:
+        self._arrays["keys"].extend(np.array([key], _KEY_TYPE))
+        self._arrays["vectors"].extend(vector[None])
+        self._arrays["beyond"].extend(np.array([is_beyond_window]))
+        self._arrays["segments"].extend(np.array([segment]))
+        self._arrays["places"].extend(np.array([place]))
+
+
+def _link_folder(source: Path, folder: Path) -> None:
+    """The files of `source`, which are never changed, under another name; copies where the disk knows no hard links."""
+    folder.mkdir()
+    for file in source.iterdir():
         try:
-            self._file.flush()
-            self._file.seek(0)
-            self._write_header(self._rows)
-        finally:
-            self._file.close()
-
-    def extend(self, rows: NDArray[Any]) -> None:
-        """Appends rows."""
-        self._file.write(np.ascontiguousarray(rows, dtype=self._dtype).tobytes())
-        self._rows += len(rows)
-
-    def _write_header(self, rows: int) -> None:
-        shape = (rows, *self._row_shape)
-        header = {"descr": np.lib.format.dtype_to_descr(self._dtype), "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(self._file, header)
-
-
-def _mapped(path: Path) -> NDArray[Any]:
-    try:
-        return np.asarray(np.load(path, mmap_mode="r"))
-    except ValueError:  # an array without rows cannot be mapped
-        return np.asarray(np.load(path))
+            os.link(file, folder / file.name)
+        except OSError:
+            shutil.copyfile(file, folder / file.name)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rag.answer import Answer
+from rag.answering import said
 from rag.answering.abstention import Verdict, judge
 from rag.answering.evidence import choose, has_number, named_rows, terms_of
 from rag.answering.llm import make_prompt
@@ -16,34 +17,44 @@ from rag.coefficients import Coefficients
 from rag.errors import AnswererError
 from rag.index import PaperIndex
 from rag.planning import Plan
-from rag.questions import LONGEST_QUESTION, Question
-from rag.search import Candidate, Hit
+from rag.questions import LONGEST_QUESTION
+from rag.search import Candidate
 from rag.settings import Settings
 from rag.verification import Verifier
 from vectorstore.embedder import Embedder
 from vectorstore.encoded import EncodedQuery
 
 _NEAREST_NAMED = 3
-_SAID = {
-    "silent": "The collection holds this paper, but its abstract does not state what was asked. The paper itself may. Nearest is:",
-    "premise": "The question assumes something that the abstract contradicts. The abstract says:",
-}
+_SAID = {"silent": said.SILENT, "premise": said.PREMISE}
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A search that is done: what was planned, what was found, and the verdict on it."""
+    """A search that is done: what was planned, what was found, and the verdict on it; `narrowed` is how many papers a filter let in."""
 
     plan: Plan
     candidates: Sequence[Candidate]
     verdict: Verdict
     index: PaperIndex
+    narrowed: int | None = None
+
+    @property
+    def searched(self) -> int:
+        """How many papers took part."""
+        return len(self.index.papers) if self.narrowed is None else self.narrowed
 
 
 def judged(
-    plan: Plan, query: EncodedQuery, found: Sequence[Candidate], index: PaperIndex, settings: Settings, coefficients: Coefficients
+    plan: Plan,
+    query: EncodedQuery,
+    found: Sequence[Candidate],
+    index: PaperIndex,
+    settings: Settings,
+    coefficients: Coefficients,
+    *,
+    narrowed: int | None = None,
 ) -> Found:
-    """Chooses the evidence among the found papers and judges whether it answers."""
+    """Chooses the evidence among the found papers, of those that a filter `narrowed` the index to, and judges whether it answers."""
     evidence = choose(
         plan.question,
         query,
@@ -53,7 +64,7 @@ def judged(
         max_quotes=settings.max_quotes,
         max_papers=settings.max_papers,
     )
-    return Found(plan, found, judge(plan.question, query, found, evidence, index, coefficients), index)
+    return Found(plan, found, judge(plan.question, query, found, evidence, index, coefficients), index, narrowed)
 
 
 def quoted(empty: Answer, found: Found) -> Answer:
@@ -61,9 +72,10 @@ def quoted(empty: Answer, found: Found) -> Answer:
     verdict, index = found.verdict, found.index
     notices = list(found.plan.notices)
     if len(empty.question) > LONGEST_QUESTION:
-        notices.append(f"Only the first {LONGEST_QUESTION} characters of the question were searched.")
+        notices.append(said.TOO_LONG.format(characters=LONGEST_QUESTION))
     if verdict.status == "not_found":
-        notices += _refusal(empty.hits, len(index.papers), found.plan.question)
+        nearest = [hit.paper.title for hit in empty.hits[:_NEAREST_NAMED]]
+        notices += said.refusal(nearest, found.plan.question.searched, searched=found.searched, papers=len(index.papers))
         return replace(empty, status="not_found", notices=tuple(notices))
     if verdict.status in _SAID:
         notices.append(_SAID[verdict.status])
@@ -100,7 +112,7 @@ def modelled(
     except AnswererError as failure:
         yield _finished(quotes, Written(failure=str(failure)), 0, found, model)
     except StoppedError:
-        yield replace(quotes, notices=(*quotes.notices, f"{model.name} was stopped; these are the quotes."))
+        yield replace(quotes, notices=(*quotes.notices, said.STOPPED.format(model=model.name)))
 
 
 def _growing(quotes: Answer, written: Written, found: Found, model: LanguageModel) -> Answer:
@@ -120,24 +132,24 @@ def _growing(quotes: Answer, written: Written, found: Found, model: LanguageMode
 def _finished(quotes: Answer, written: Written, shown: int, found: Found, model: LanguageModel) -> Answer:
     notices = list(found.plan.notices)
     if written.failure and not written.citations:
-        return replace(quotes, notices=(*quotes.notices, f"{written.failure} These are the quotes chosen without it."))
-    told = f"{model.name} was shown {shown} of the {len(found.index.papers)} papers."
+        return replace(quotes, notices=(*quotes.notices, f"{written.failure} {said.WITHOUT_IT}"))
+    told = said.SHOWN.format(model=model.name, shown=shown, papers=found.searched)
     if written.is_not_stated:
         status = quotes.status if quotes.status == "premise" else "silent"
-        said = quotes.notices if quotes.status in _SAID else (*quotes.notices, _SAID["silent"])
-        return replace(quotes, status=status, notices=(*said, f"{told} It found no answer in them."))
+        before = quotes.notices if quotes.status in _SAID else (*quotes.notices, said.SILENT)
+        return replace(quotes, status=status, notices=(*before, f"{told} {said.FOUND_NONE}"))
     if _verdict_stands(quotes, written, found):
-        return replace(quotes, notices=(*quotes.notices, f"{told} What it wrote does not hold against these quotes."))
+        return replace(quotes, notices=(*quotes.notices, f"{told} {said.DOES_NOT_HOLD}"))
     if written.failure:
-        told += f" {written.failure} What stands here it had written before; the rest is missing."
+        told += f" {written.failure} {said.REST_IS_MISSING}"
     if written.dropped:
-        sentences = "sentence" if written.dropped == 1 else "sentences"
-        told += f" {written.dropped} {sentences} it wrote the abstracts do not support; nothing rests on them."
+        dropped = said.ONE_DROPPED if written.dropped == 1 else said.SOME_DROPPED.format(count=written.dropped)
+        told += f" {dropped}"
     if written.in_english:
         told += f" The answer, or {written.in_english} of its sentences, is in English: no translation of it could be verified."
     is_premise = written.is_wrong_premise or quotes.status == "premise"
     if is_premise:
-        notices.append(_SAID["premise"])
+        notices.append(said.PREMISE)
     return replace(
         quotes,
         status="premise" if is_premise else "answered",
@@ -167,14 +179,4 @@ def _verdict_stands(quotes: Answer, written: Written, found: Found) -> bool:
     return not any(
         2 * len(asked & set(terms_of(quote))) > len(asked) and ("number" not in question.cues or has_number(quote))
         for quote in others
-    )
-
-
-def _refusal(hits: Sequence[Hit], papers: int, question: Question) -> list[str]:
-    searched = f"None of the {papers} abstracts seems to answer this. Searched for: “{question.searched}”."
-    nearest = "; ".join(hit.paper.title for hit in hits[:_NEAREST_NAMED])
-    return (
-        [searched, f"The nearest papers: {nearest}. Name a method, a task or a number that the abstract would mention."]
-        if nearest
-        else [searched]
     )

@@ -14,13 +14,15 @@ from starlette.types import ASGIApp
 
 from rag.assistant import Assistant
 from rag.errors import AskAbstractsError
+from rag.library import Library
 from rag.uploaded import MOST_BYTES
 from rag.web.api import ENDPOINTS, Programs
+from rag.web.look import CSS, HEAD, make_theme
 from rag.web.mcp_server import PATH as MCP_PATH
 from rag.web.mcp_server import McpServer, make_mcp_server
 from rag.web.middleware import BearerToken, Doorkeeper, EarlyScript, NoUploads, SafeHeaders
 from rag.web.options import ServerOptions
-from rag.web.page import CSS, HEAD, make_page, make_theme
+from rag.web.page import make_page
 from rag.web.texts import I18N
 
 Admits = Callable[[str, str], Awaitable[bool]]
@@ -43,16 +45,16 @@ def make_application(
     assistant: Assistant, options: ServerOptions, *, admits: Admits | None = None, mcp_token: str = "", only_from_here: bool = True
 ) -> Application:
     """The application over `assistant`. `admits` tells whether a name may enter with a password; None admits everybody."""
-    door, page_options = Doorkeeper(), options.page
+    door, page_options, library = Doorkeeper(), options.page, Library(assistant)
     mcp = None
     if options.mcp:
-        programs = Programs(assistant, options.max_concurrency)
+        programs = Programs(library, options.max_concurrency)
         page_options.closers.append(programs.close)
         mcp = make_mcp_server(programs, only_from_here=only_from_here and not mcp_token)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lifespan(mcp))
     app.add_api_route("/healthz", _health(assistant, door), methods=["GET", "HEAD"])
     app.router.routes.extend(mcp.routes if mcp else ())
-    page = make_page(assistant, page_options)
+    page = make_page(library, page_options)
     mounted = _mount(app, page, options, admits)
     if mcp_token:
         app.add_middleware(BearerToken, path=MCP_PATH, token=mcp_token)

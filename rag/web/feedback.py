@@ -4,18 +4,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
-
 from rag.errors import AskAbstractsError
 from rag.feedback import record_feedback
 from rag.web.keeping import Conversation
 
 
-def note_feedback(path: Path, conversation: Conversation, given: Mapping[str, Any], thanks: str) -> None:
-    """Writes what the visitor thinks of a turn down and thanks, or says why it could not be."""
+def note_feedback(path: Path, conversation: Conversation, given: Mapping[str, Any], *, thanks: str) -> str:
+    """Writes what the visitor thinks of a turn down. Returns `thanks`, or why it could not be; "" for a turn that is not there."""
     turn = int(given["turn"]) if str(given.get("turn", "")).isdecimal() else 0
     if not 0 < turn <= len(conversation.answers):
-        return
+        return ""
     try:
         record_feedback(
             path,
@@ -25,6 +23,5 @@ def note_feedback(path: Path, conversation: Conversation, given: Mapping[str, An
             expected_paper=str(given.get("expected", "")),
         )
     except AskAbstractsError as error:
-        gr.Warning(str(error))
-        return
-    gr.Info(thanks)
+        return str(error)
+    return thanks

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rag.index import PaperIndex
 from rag.overview import Overview
+from rag.web.texts import Language, say
 
 MOST_LINKED_PAPERS = 3000  # about 300 bytes each; dots without names above
 # Each stands out by 3:1 on white and on near-black (WCAG 1.4.11), and neighbours in the list for every kind of colour vision.
@@ -35,7 +36,7 @@ _CROWD = 300  # papers; smaller signs above
 _CELL = 3  # units; of a large collection, one dot of a cluster per cell
 _STYLE = """
 .collection-map{container-type:inline-size;margin:0;color:var(--body-text-color,CanvasText)}
-.collection-map svg{display:block;width:100%;height:auto;overflow:hidden}
+.collection-map svg{display:block;width:100%;height:auto;max-height:70vh;overflow:hidden}
 .collection-map text{font-family:var(--font,system-ui,sans-serif);font-size:17px;font-weight:650;fill:currentColor;stroke-linejoin:round;
 stroke:var(--map-ground,var(--body-background-fill,Canvas));stroke-width:5px;paint-order:stroke;pointer-events:none}
 .collection-map .mark-label text{font-size:15px;font-weight:500;font-style:italic}
@@ -49,7 +50,8 @@ stroke:var(--map-ground,var(--body-background-fill,Canvas));stroke-width:5px;pai
 .collection-map .map-point:focus-visible .sign{stroke:currentColor;stroke-width:5}
 .collection-map.crowded .map-point .sign{scale:.72}
 .collection-map .narrow{display:none}
-.collection-map ul{list-style:none;margin:.8rem 0 0;padding:0;display:grid;grid-template-columns:repeat(auto-fill,minmax(min(17rem,100%),1fr));gap:.3rem 1.2rem}
+.collection-map ul{list-style:none;margin:.8rem 0 0;padding:0 !important;display:grid;gap:.3rem 1.2rem;
+grid-template-columns:repeat(auto-fill,minmax(min(17rem,100%),1fr))}
 .collection-map li{display:flex;gap:.55em;align-items:baseline;line-height:1.4;margin:0}
 .collection-map li svg{width:1em;flex:none;align-self:center}
 .collection-map li .count{margin-left:auto;font-variant-numeric:tabular-nums;opacity:.8;white-space:nowrap}
@@ -96,7 +98,7 @@ class _Box:
         return 1.2 * self.size * len(self.lines) + 4
 
 
-def map_html(index: PaperIndex, overview: Overview, *, marked: Collection[str] = ()) -> str:
+def map_html(index: PaperIndex, overview: Overview, *, marked: Collection[str] = (), language: Language = "en") -> str:
     """The map of a collection with its legend, for pages light and dark; `marked` are ids of papers to point out.
 
     Every paper is a link to "#paper-ID", also by keyboard; above 3,000 papers only the marked ones are, the rest are dots.
@@ -104,33 +106,35 @@ def map_html(index: PaperIndex, overview: Overview, *, marked: Collection[str] =
     """
     papers = index.papers
     if not papers:
-        return '<figure class="collection-map"><p>There are no papers to map yet.</p></figure>'
+        return f'<figure class="collection-map"><p>{say("map_none", language)}</p></figure>'
     places = np.array([_MARGIN, _MARGIN]) + overview.points * (np.array([_WIDTH, _HEIGHT]) - 2 * _MARGIN)
     rows = [index.row_of[id_] for id_ in dict.fromkeys(marked) if id_ in index.row_of]
     is_linked = len(papers) <= MOST_LINKED_PAPERS
     pointed = [row for row in range(len(papers)) if row not in set(rows)] if is_linked else []
-    link = partial(_link, index, overview, places)
+    link = partial(_link, index, overview, places, language)
     signs = "".join(link(row) for row in pointed) if is_linked else _dots(overview, places)
     marks = "".join(link(row, is_marked=True) for row in rows)
     texts = "".join(_texts(index, overview, places, rows, room) for room in _ROOMS)
-    name = f"Map of {len(papers)} papers in {len(overview.labels)} topic{'s' * (len(overview.labels) != 1)}"
+    name = say("map_name", language, papers=len(papers), topics=len(overview.labels))
     return (
         f'<figure class="collection-map{" crowded" * (len(papers) > _CROWD)}"><style>{_STYLE}</style>'
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="group" aria-label="{name}">{signs}{marks}{texts}</svg>'
-        f"{_legend(overview)}<p>{_explained(len(papers), len(rows), is_linked=is_linked)}</p></figure>"
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="group" aria-label="{name}">{texts}{signs}{marks}</svg>'  # the signs last: no text hides one
+        f"{_legend(overview, language)}<p>{_explained(len(papers), len(rows), language, is_linked=is_linked)}</p></figure>"
     )
 
 
-def _link(index: PaperIndex, overview: Overview, places: NDArray[np.float64], row: int, *, is_marked: bool = False) -> str:
+def _link(
+    index: PaperIndex, overview: Overview, places: NDArray[np.float64], language: Language, row: int, *, is_marked: bool = False
+) -> str:
     paper, (x, y) = index.papers[row], places[row]
     title, id_ = html.escape(paper.title), html.escape(paper.id)
-    note = ", in the last answer" if is_marked else ""
+    note = f", {say('map_in_answer', language)}" if is_marked else ""
     sign = _sign(int(overview.clusters[row]))
     if is_marked:
         sign = f'<circle class="ring sign" r="17"/><g transform="scale(1.35)">{sign}</g>'
     return (
         f'<a href="#paper-{id_}" data-paper="{id_}" class="map-point{" marked" * is_marked}" aria-label="{title}{note}" '
-        f'transform="translate({x:.1f} {y:.1f})"><title>{title}</title>{sign}</a>'
+        f'data-title="{title}" transform="translate({x:.1f} {y:.1f})">{sign}</a>'
     )
 
 
@@ -153,27 +157,22 @@ def _dots(overview: Overview, places: NDArray[np.float64]) -> str:
     return "".join(paths)
 
 
-def _legend(overview: Overview) -> str:
+def _legend(overview: Overview, language: Language) -> str:
     items = "".join(
         f'<li><svg viewBox="-12 -12 24 24" aria-hidden="true">{_sign(cluster)}</svg><span>{html.escape(label)}</span> '
-        f'<span class="count">{count:,}<span class="unseen"> paper{"s" * (count != 1)}</span></span></li>'
+        f'<span class="count">{count:,}<span class="unseen"> {say("map_papers", language)}</span></span></li>'
         for cluster, (label, count) in enumerate(zip(overview.labels, overview.counts, strict=True))
     )
-    return f'<ul class="map-legend" aria-label="Topics, with their numbers of papers">{items}</ul>'
+    return f'<ul class="map-legend" aria-label="{say("map_legend", language)}">{items}</ul>'
 
 
-def _explained(papers: int, marked: int, *, is_linked: bool) -> str:
-    made = (
-        "Made from the abstracts alone: papers of like content stand near each other, topics are groups found by their content, and each is named "
-        "by words that its abstracts use more than others. Distance is only a hint: two papers far apart may still be related."
-    )
-    rings = f" The {marked} ringed paper{'s are' if marked > 1 else ' is'} from the last answer." if marked else ""
-    dots = (
-        ""
-        if is_linked
-        else f" With {papers:,} papers, each is a dot without a link{'; the ringed ones are links' if marked else ''}."
-    )
-    return made + rings + dots
+def _explained(papers: int, marked: int, language: Language, *, is_linked: bool) -> str:
+    said = [say("map_made", language)]
+    if marked:
+        said.append(say("map_one_ringed" if marked == 1 else "map_ringed", language, count=marked))
+    if not is_linked:
+        said.append(say("map_dots_ringed" if marked else "map_dots", language, papers=f"{papers:,}"))
+    return " ".join(said)
 
 
 # --- text on the map ------------------------------------------------------------------------------------------------------
@@ -225,7 +224,7 @@ def _placed(
     across, down = np.meshgrid(np.arange(0, _WIDTH + 1, 12), np.arange(0, _HEIGHT + 1, 10))
     grid = np.stack([across.ravel(), down.ravel()], axis=1).astype(np.float64)
     crowd = points[:: max(1, len(points) // 300)]
-    hiding = 30 * min(1.0, 100 / len(crowd))  # in a dense map, near its place counts for more than free of points
+    hiding = 200 * min(1.0, 100 / len(crowd))  # in a dense map, near its place counts for more than free of points
     taken: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
     for whole in boxes:
         for box in (whole, replace(whole, lines=(whole.lines[0].removesuffix(",") + "…",))):

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from rag.assistant import Assistant
 from rag.errors import SourceError
-from rag.indexing import IndexReport, Progress
+from rag.generation_builder import Progress
+from rag.indexing import IndexReport
 from rag.own_collection import OwnCollection
 from rag.uploaded import UploadedFile
 

@@ -5,13 +5,13 @@ or in rich_text.py. Knows no Gradio.
 """
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rag.browse import Choices, Listing, SortColumn
 from rag.filters import PaperFilter
 from rag.papers import Paper
 from rag.web.papers_texts import Language, tell
-from rag.web.papers_view import View, is_paper_id
+from rag.web.papers_view import View, is_no_year, is_paper_id
 from rag.web.rich_text import link_html, rich_text
 
 _LONGEST_TITLE = 300  # characters in lists; a paper's page has the whole
@@ -85,11 +85,10 @@ def paper_html(
     )
 
 
-def filter_chips_html(filter: PaperFilter, papers: Sequence[Paper], language: Language = "en") -> str:
-    """The active filters in words, how many of `papers` they leave, and a button that clears them; "" when there are none."""
+def filter_chips_html(filter: PaperFilter, papers: Sequence[Paper], total: int, language: Language = "en") -> str:
+    """The active filters in words, that they leave `total` of `papers`, and a button that clears them; "" when there are none."""
     if filter.is_empty:
         return ""
-    total = len(filter.rows(papers))
     key = "papers_asking" if total else "papers_asking_none"
     chips = "".join(f'<span class="chip">{html.escape(text)}</span>' for text in _conditions(filter, papers, language))
     return (
@@ -115,6 +114,8 @@ def _conditions(filter: PaperFilter, papers: Sequence[Paper], language: Language
     elif first is not None or last is not None:
         key = "papers_from" if last is None else "papers_to" if first is None else "papers_from_to"
         said.append(tell(key, language, first=first, last=last))
+    if filter.authors:
+        said.append(tell("papers_by", language, authors=_named(sorted(filter.authors), language)))
     if filter.files:
         said.append(tell("papers_in_file", language, files=_named(sorted(filter.files), language)))
     return said
@@ -204,3 +205,11 @@ def _id(paper: Paper) -> str:
 
 def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def year_note_html(years: Iterable[object], language: Language = "en") -> str:
+    """What to say of the numbers in the boxes for years that are none."""
+    wrong = (f"{year:g}" if isinstance(year, float) else str(year) for year in years if is_no_year(year))
+    return "".join(
+        f'<p class="year-note" role="status">{html.escape(tell("papers_no_year", language, year=year))}</p>' for year in wrong
+    )

@@ -11,9 +11,9 @@ from typing import Any
 import gradio as gr
 
 from rag.browse import Catalogue, Choices, catalogue_of, listing, similar
-from rag.filters import PaperFilter
+from rag.filters import PaperFilter, name_words
 from rag.index import PaperIndex
-from rag.web.papers_html import filter_chips_html, paper_html, table_html
+from rag.web.papers_html import filter_chips_html, paper_html, table_html, year_note_html
 from rag.web.papers_texts import Language, tell
 from rag.web.papers_view import View, after_action, filter_as_data, filter_from, is_paper_id, view_from
 
@@ -43,23 +43,25 @@ class PapersTab:
         own_tab: str = "papers",
         chat_tab: str = "chat",
         chat_chips: gr.HTML | None = None,
+        filter_state: gr.BrowserState | None = None,
     ) -> None:
         """`index_of` gives the index that a visitor reads, from the value of the component `collection` and the request.
 
         `language` is a component whose value is a `Language`; `label` gives the labels of components. In `tabs`, opening a paper
         selects `own_tab` and choosing one to ask about selects `chat_tab`. `chat_chips`, made with `LISTEN`, shows the active filters.
+        `filter_state`, made outside of all tabs (within one it is not read before that is opened), keeps the filter in the browser.
         """
         self._index_of, self._tabs, self._own_tab, self._chat_tab = index_of, tabs, own_tab, chat_tab
         self._collection = gr.State("") if collection is None else collection
         self._language = gr.State("en") if language is None else language
-        self.filter_state = gr.State(filter_as_data(PaperFilter()))
+        self.filter_state = gr.State(filter_as_data(PaperFilter())) if filter_state is None else filter_state
         self.view_state = gr.State(asdict(View()))
         self._build(label)
         self._common = [self.view_state, self.filter_state, self._collection, self._language]
         self._shown_filters = [component for component in (self._chips, chat_chips) if component is not None]
         self.outputs = [
             self.view_state, self.filter_state, *self._shown_filters, self._table, self._paper,
-            self._venues, self._first_year, self._last_year, self._files, *([tabs] if tabs is not None else []),
+            self._year_note, self._venues, self._first_year, self._last_year, self._authors, self._files, *([tabs] if tabs is not None else []),
         ]  # fmt: skip
         self._listen()
 
@@ -71,9 +73,17 @@ class PapersTab:
                 )
                 with gr.Row(elem_classes="papers-conditions"):
                     self._venues = gr.Dropdown([], value=[], multiselect=True, label=label("papers_venues"), min_width=160)
-                    self._first_year = gr.Number(None, precision=0, label=label("papers_first_year"), min_width=100)
-                    self._last_year = gr.Number(None, precision=0, label=label("papers_last_year"), min_width=100)
+                    self._first_year = gr.Number(None, label=label("papers_first_year"), min_width=100)
+                    self._last_year = gr.Number(None, label=label("papers_last_year"), min_width=100)
+                    self._authors = gr.Textbox(
+                        label=label("papers_author"),
+                        placeholder=label("papers_author_hint"),
+                        max_lines=1,
+                        min_width=140,
+                        visible=False,
+                    )
                     self._files = gr.Dropdown([], value=[], multiselect=True, label=label("papers_files"), min_width=160)
+                self._year_note = gr.HTML("", elem_id="year-note", apply_default_css=False)
             plain = {"js_on_load": LISTEN, "apply_default_css": False}
             self._chips = gr.HTML("", elem_classes="papers-chips", **plain)
             self._table = gr.HTML("", elem_id="papers-table", **plain)
@@ -85,14 +95,19 @@ class PapersTab:
         self._query.change(  # not `input`, which misses what is pasted in one go; nothing but the visitor changes the box
             self._searched, [self._query, *self._common], [self.view_state, self._table], trigger_mode="always_last", **_PRIVATE
         )
-        conditions = [self._venues, self._first_year, self._last_year, self._files]
+        conditions = [self._venues, self._first_year, self._last_year, self._authors, self._files]
+        narrowed = [self.view_state, self.filter_state, *self._shown_filters, self._table, self._year_note]
         gr.on(
-            [component.input for component in conditions],
+            [component.input for component in conditions if component is not self._authors],
             self._filtered,
             [*conditions, *self._common],
-            [self.view_state, self.filter_state, *self._shown_filters, self._table],
+            narrowed,
             trigger_mode="always_last",
             **_PRIVATE,
+        )
+        # As for the words. It happens also when a kept filter is shown, so it must not read the other boxes, which may not be there yet.
+        self._authors.change(
+            self._narrowed_by_author, [self._authors, *self._common], narrowed, trigger_mode="always_last", **_PRIVATE
         )
 
     def act_on(self, component: gr.HTML) -> Any:
@@ -106,6 +121,10 @@ class PapersTab:
         """Shows all anew when `trigger` happens: the tab's `select`, the page's `load`, a change of collection or language."""
         return trigger(self._refreshed, self._common, self.outputs, **_PRIVATE)
 
+    def start_over_on(self, trigger: Callable[..., Any]) -> Any:
+        """Shows the list without filters when `trigger` happens: those of one collection mean nothing in another."""
+        return trigger(self._started_over, self._common, self.outputs, **_PRIVATE)
+
     def shown(self, view: View, filter: PaperFilter, index: PaperIndex, language: Language) -> _Updates:
         """Updates of `outputs` that show `view` and `filter`."""
         catalogue = catalogue_of(index)
@@ -114,6 +133,7 @@ class PapersTab:
     def _body(self, view: View, filter: PaperFilter, index: PaperIndex, language: Language) -> _Updates:
         """Updates of the states and of what is read, but not of what is typed and chosen."""
         catalogue = catalogue_of(index)
+        taken = len(catalogue.columns.rows(filter))
         view = view if view.paper in index.row_of else replace(view, paper="", is_comparing=False)
         table, paper = "", ""
         if view.paper:
@@ -126,15 +146,17 @@ class PapersTab:
             self.filter_state: filter_as_data(filter),
             self._table: table,
             self._paper: paper,
-        } | dict.fromkeys(self._shown_filters, filter_chips_html(filter, index.papers, language))
+        } | dict.fromkeys(self._shown_filters, filter_chips_html(filter, index.papers, taken, language))
 
     def _widgets(self, filter: PaperFilter, choices: Choices, language: Language) -> _Updates:
         listed = choices.files[:_LISTED_FILES]
         hint = tell("papers_first_files", language, count=f"{_LISTED_FILES:,}", all=f"{len(choices.files):,}")
         return {
             self._venues: gr.Dropdown(choices=list(choices.venues), value=_among(filter.venues, choices.venues)),
+            self._year_note: "",
             self._first_year: gr.Number(value=filter.first_year, placeholder=str(choices.first_year or "")),
             self._last_year: gr.Number(value=filter.last_year, placeholder=str(choices.last_year or "")),
+            self._authors: gr.Textbox(value="; ".join(sorted(filter.authors)), visible=choices.has_authors),
             self._files: gr.Dropdown(
                 choices=list(listed), value=_among(filter.files, listed), info=hint if listed != choices.files else None
             ),
@@ -162,18 +184,49 @@ class PapersTab:
         return {self.view_state: asdict(after), self._table: table}
 
     def _filtered(
-        self, venues: Any, first: Any, last: Any, files: Any, view: _Data, filter: _Data, collection: Any, language: Any,
-        request: gr.Request,
+        self, venues: Any, first: Any, last: Any, authors: Any, files: Any, view: _Data, filter: _Data, collection: Any,
+        language: Any, request: gr.Request,
     ) -> _Updates:  # fmt: skip
-        index = self._index_of(collection, request)
-        asked = filter_from({"venues": venues, "first_year": first, "last_year": last, "files": files})
+        asked = filter_from(
+            {"venues": venues, "first_year": first, "last_year": last, "authors": _names_in(authors), "files": files}
+        )
+        updates = self._narrowed(asked, view, filter, self._index_of(collection, request), _language(language))
+        return updates | {self._year_note: year_note_html([first, last], _language(language))}
+
+    def _narrowed_by_author(
+        self, authors: Any, view: _Data, filter: _Data, collection: Any, language: Any, request: gr.Request
+    ) -> Any:
+        before = filter_from(filter)
+        asked = replace(before, authors=frozenset(_names_in(authors)))
+        if asked == before:
+            return gr.skip()
+        return self._narrowed(asked, view, filter, self._index_of(collection, request), _language(language))
+
+    def _narrowed(self, asked: PaperFilter, view: _Data, filter: _Data, index: PaperIndex, language: Language) -> _Updates:
+        """Updates for a filter of other conditions; papers chosen one by one that meet them stay chosen."""
         ids = [id_ for id_ in filter_from(filter).ids if id_ in index.row_of and asked.takes(index.papers[index.row_of[id_]])]
-        updates = self._body(replace(view_from(view), page=1), replace(asked, ids=frozenset(ids)), index, _language(language))
+        updates = self._body(replace(view_from(view), page=1), replace(asked, ids=frozenset(ids)), index, language)
         del updates[self._paper]
         return updates
 
+    def _started_over(self, view: _Data, filter: _Data, collection: Any, language: Any, request: gr.Request) -> _Updates:  # noqa: ARG002  # the inputs of all events here
+        before = replace(view_from(view), page=1, paper="", is_comparing=False)
+        return self.shown(before, PaperFilter(), self._index_of(collection, request), _language(language))
+
     def _refreshed(self, view: _Data, filter: _Data, collection: Any, language: Any, request: gr.Request) -> _Updates:
-        return self.shown(view_from(view), filter_from(filter), self._index_of(collection, request), _language(language))
+        index = self._index_of(collection, request)
+        return self.shown(view_from(view), _present(filter_from(filter), index), index, _language(language))
+
+
+def _present(filter: PaperFilter, index: PaperIndex) -> PaperFilter:
+    """What is left of a filter that the browser kept, perhaps of another collection: what nothing here has would exclude all."""
+    choices = catalogue_of(index).choices
+    return replace(
+        filter,
+        ids=frozenset(id_ for id_ in filter.ids if id_ in index.row_of),
+        venues=filter.venues.intersection(choices.venues),
+        files=filter.files.intersection(choices.files),
+    )
 
 
 def _listed(view: View, filter: PaperFilter, catalogue: Catalogue, language: Language) -> tuple[View, str]:
@@ -189,6 +242,11 @@ def _listed(view: View, filter: PaperFilter, catalogue: Catalogue, language: Lan
     view = replace(view, page=found.page)
     table = table_html(found, view, filter, choices=catalogue.choices, all_papers=len(catalogue.papers), language=language)
     return view, table
+
+
+def _names_in(text: object) -> list[str]:
+    """The names of people in a text that parts them by semicolons."""
+    return [name for part in str(text or "").split(";") if name_words(name := part.strip())]
 
 
 def _among(names: frozenset[str], listed: Sequence[str]) -> list[str]:

@@ -44,6 +44,7 @@ def filter_from(data: object) -> PaperFilter:
         first_year=year_from(given.get("first_year")),
         last_year=year_from(given.get("last_year")),
         files=_names(given.get("files")),
+        authors=_names(given.get("authors")),
         ids=frozenset(name for name in _names(given.get("ids")) if is_paper_id(name)),
     )
 
@@ -70,7 +71,14 @@ def view_from(data: object) -> View:
 def year_from(value: object) -> int | None:
     """A year of four digits; None for anything else."""
     is_year = isinstance(value, (int, float)) and not isinstance(value, bool) and FIRST_YEAR <= value <= LAST_YEAR
+    is_year = is_year and value == int(value)  # type: ignore[call-overload]  # a number, as just checked
     return int(value) if is_year else None  # type: ignore[call-overload]  # a number, as just checked
+
+
+def is_no_year(value: object) -> bool:
+    """Whether what stands in a box for a year is a number that none begins with."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and year_from(value) is None and value not in range(FIRST_YEAR)
 
 
 def after_action(

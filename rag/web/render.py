@@ -8,59 +8,86 @@ import re
 from collections.abc import Iterable, Sequence
 
 from rag.answer import Answer
+from rag.answering import said
 from rag.answering.specs import LOCAL, QUOTES
 from rag.citations import STRUCK, Citation, unescaped
-from rag.export import answer_markdown, bibtex, plain_with_citations
+from rag.export import answer_markdown, bibtex, leading, plain_with_citations
 from rag.papers import Paper
+from rag.web.notices import notices_in
 from rag.web.rich_text import link_html, rich_text
 from rag.web.texts import Language, say
 
 _PARAGRAPH = "\x00"  # escaping never leaves one
-_LONGEST_DRAFT = 4000  # characters
+_LONGEST_DRAFT = 600  # characters; its end is what is new
 _LONGEST_QUESTION = 2000
 _NEAREST = 3
+_STAGES = ("plan", "encode", "search", "answer")
+_FOR_OPERATORS = " Answer without it: leave the setting llm out."  # of a failed model; the page gives the quotes by itself
+_LEADS = {said.SILENT: "silent_lead", said.PREMISE: "premise_lead"}  # without what the heading above says already
 
 
 def answer_html(answer: Answer, *, turn: int, language: Language = "en", offers_feedback: bool = False) -> str:
     """One question with its answer, also while a model writes it; `turn` numbers it within the page, so that its anchors are unique."""
-    asked = f'<h2 class="question" id="turn-{turn}">{html.escape(answer.question[:_LONGEST_QUESTION])}</h2>'
+    asked = f'<h2 class="question" dir="auto" id="turn-{turn}">{html.escape(answer.question[:_LONGEST_QUESTION])}</h2>'
     if not answer.is_final and not answer.text:
         return waiting_html(answer.question, language)
-    body = "" if answer.is_final else _draft_html(answer.draft, language)
-    if answer.model != QUOTES:
-        body += prose_html(answer, turn=turn, language=language)
+    body = prose_html(answer, turn=turn, language=language) if answer.model != QUOTES else ""
     body += "".join(_paper_html(citations, turn=turn, language=language) for citations in _by_paper(answer.citations))
-    notices = "".join(f"<p>{html.escape(notice)}</p>" for notice in answer.notices)
+    notices, after = leading(_notices_beside_heading(answer, language))
     if answer.status != "answered":
         nearest = _nearest_html(answer, language) if answer.status == "not_found" else ""
-        said = f'<div class="refusal {answer.status}"><strong>{say(answer.status, language)}.</strong>{notices}{nearest}</div>'
-        body = body + said if answer.status in ("not_found", "invalid") else said + body
-    elif notices:
-        body += f'<div class="notices">{notices}</div>'
+        status = say(answer.status, language) + say("stop_mark", language)
+        lead = f'<div class="refusal {answer.status}"><strong>{status}</strong>{_paragraphs(notices)}{nearest}</div>'
+        body = lead + body
+        notices = []
+    if notices or after:
+        body += f'<div class="notices">{_paragraphs([*notices, *after])}</div>'
     if not answer.is_final:
-        return f'<article class="turn" aria-busy="true">{asked}{body}</article>'
-    found = _found_html(answer, turn=turn, language=language) if answer.hits else ""
+        return f'<article class="turn" aria-busy="true">{asked}{body}{_draft_html(answer, language)}</article>'
+    found = _found_html(answer, turn=turn, language=language)
     tools = _tools_html(answer, turn=turn, language=language, offers_feedback=offers_feedback)
     return f'<article class="turn" aria-label="{say(answer.status, language)}" data-turn="{turn}">{asked}{body}{found}{tools}</article>'
 
 
+def _paragraphs(texts: Iterable[str]) -> str:
+    return "".join(f"<p>{html.escape(text)}</p>" for text in texts)
+
+
 def waiting_html(question: str, language: Language = "en") -> str:
     """A question that nothing is known about yet."""
-    asked = f'<h2 class="question">{html.escape(question[:_LONGEST_QUESTION])}</h2>'
-    return f'<article class="turn" aria-busy="true">{asked}<p class="waiting">{say("reading", language)}</p></article>'
+    asked = f'<h2 class="question" dir="auto">{html.escape(question[:_LONGEST_QUESTION])}</h2>'
+    lines = '<div class="lines" aria-hidden="true"><span></span><span></span><span></span></div>'
+    return f'<article class="turn" aria-busy="true">{asked}<p class="waiting">{say("reading", language)}</p>{lines}</article>'
 
 
-def error_html(question: str, message: str) -> str:
+def error_html(question: str, message: str, language: Language = "en") -> str:
     """A question that could not be answered because of a fault, with what to do about it."""
-    asked = f'<h2 class="question">{html.escape(question[:_LONGEST_QUESTION])}</h2>'
-    said = f'<div class="refusal error"><p>{html.escape(message)}</p></div>'
-    return f'<article class="turn" aria-label="Error">{asked}{said}</article>'
+    asked = f'<h2 class="question" dir="auto">{html.escape(question[:_LONGEST_QUESTION])}</h2>'
+    told = f'<div class="refusal error"><p>{html.escape(message)}</p></div>'
+    again = f'<div class="tools" role="group"><button type="button" data-action="repeat">{say("retry", language)}</button></div>'
+    return f'<article class="turn" aria-label="Error">{asked}{told}{again}</article>'
 
 
-def _draft_html(draft: str, language: Language) -> str:
-    """What a model has written so far, said to be unverified."""
-    shown = html.escape(draft.strip()[-_LONGEST_DRAFT:]) or "…"
-    return f'<div class="draft" aria-hidden="true"><strong>{say("writing", language)}</strong><p>{shown}</p></div>'
+def _draft_html(answer: Answer, language: Language) -> str:
+    """What a model has written beyond its verified sentences, said to be unverified."""
+    claims = sorted({citation.claim for citation in answer.citations}) if answer.model != QUOTES else []
+    last = re.sub(r"[.\s]*(?: ?\[\d+\])*$", "", unescaped(answer.text[slice(*claims[-1])])) if claims else ""
+    tail = answer.draft.rpartition(last)[2] if last else answer.draft
+    tail = re.sub(r"^[\s.]*(?:\[\d+\][\s.]*)*", "", tail) if last else tail
+    shown = html.escape(tail.strip()[-_LONGEST_DRAFT:]) or "…"
+    return f'<div class="draft" aria-hidden="true"><strong>{say("writing", language)}</strong><div><p>{shown}</p></div></div>'
+
+
+def _notices_beside_heading(answer: Answer, language: Language) -> list[str]:
+    """The notices without what the heading of the status, and the list of the nearest papers, say already."""
+    spoken = [notice.replace(_FOR_OPERATORS, "") for notice in notices_in(answer, language)]
+    if answer.status == "answered":
+        return spoken
+    titles = "; ".join(hit.paper.title for hit in answer.hits[:_NEAREST])
+    leads = _LEADS | ({said.NEAREST.format(titles=titles): "nearest_lead"} if titles else {})
+    return [
+        say(leads[notice], language) if notice in leads else shown for notice, shown in zip(answer.notices, spoken, strict=True)
+    ]
 
 
 def prose_html(answer: Answer, *, turn: int, language: Language = "en") -> str:
@@ -73,7 +100,7 @@ def prose_html(answer: Answer, *, turn: int, language: Language = "en") -> str:
         pieces.append(_unsupported_html(answer.text[place : claim[0]], language))
         sentence = re.sub(r"(?: ?\[\d+\])+$", "", answer.text[claim[0] : claim[1]])
         markers = " ".join(_marker(one, turn=turn, language=language) for (of, _), one in first.items() if of == claim)
-        pieces.append(f"{rich_text(unescaped(sentence))} {markers}")
+        pieces.append(f"{rich_text(unescaped(sentence))}&nbsp;{markers}")
         place = claim[1]
     pieces.append(_unsupported_html(answer.text[place:], language))
     paragraphs = "".join(pieces).split(_PARAGRAPH)
@@ -104,7 +131,7 @@ def _paper_html(citations: Sequence[Citation], *, turn: int, language: Language)
     paper, number = citations[0].paper, citations[0].number
     once = list({one.start: one for one in reversed(citations)}.values())[::-1]  # a model may rest two sentences on one quote
     quotes = "".join(
-        f"<blockquote>{rich_text(one.quote)} {_marker(one, turn=turn, language=language)}</blockquote>" for one in once
+        f"<blockquote>{rich_text(one.quote)}&nbsp;{_marker(one, turn=turn, language=language)}</blockquote>" for one in once
     )
     title = html.escape(paper.title)
     return (
@@ -162,17 +189,21 @@ def _found_html(answer: Answer, *, turn: int, language: Language) -> str:
         f'{html.escape(hit.paper.title)}</a></td><td class="score">{hit.score:.2f}</td></tr>'
         for hit in answer.hits
     )
-    stages = " · ".join(f"{html.escape(stage)} {seconds:.2f}" for stage, seconds in answer.timings.items())
+    table = f"<table><caption>{say('considered', language)}</caption><tbody>{rows}</tbody></table>" if rows else ""
+    stages = " · ".join(f"{_stage(stage, language)} {seconds:.2f}" for stage, seconds in answer.timings.items())
     model = html.escape({QUOTES: say("quotes", language), LOCAL: say("local", language)}.get(answer.model, answer.model))
     searched = html.escape(answer.standalone_question[:_LONGEST_QUESTION])
     return (
         f'<details class="found"><summary>{say("found", language)}</summary>'
         f'<form data-form="again" data-turn="{turn}"><label>{say("searched", language)} '
-        f'<input name="question" value="{searched}" maxlength="4000"></label>'
+        f'<input name="question" dir="auto" value="{searched}" maxlength="4000"></label>'
         f'<button type="submit">{say("again", language)}</button></form>'
-        f"<table><caption>{say('considered', language)}</caption><tbody>{rows}</tbody></table>"
-        f'<p class="origin">{say("written_by", language)}: {model} · {say("seconds", language)}: {stages}</p></details>'
+        f'{table}<p class="origin">{say("written_by", language)}: {model} · {say("seconds", language)}: {stages}</p></details>'
     )
+
+
+def _stage(name: str, language: Language) -> str:
+    return say(f"stage_{name}", language) if name in _STAGES else html.escape(name)
 
 
 def _tools_html(answer: Answer, *, turn: int, language: Language, offers_feedback: bool) -> str:
@@ -181,25 +212,18 @@ def _tools_html(answer: Answer, *, turn: int, language: Language, offers_feedbac
     def button(action: str, key: str) -> str:
         return f'<button type="button" data-action="{action}" data-turn="{turn}">{say(key, language)}</button>'
 
-    names = ["retry", "edit"]
-    texts = ""
+    texts_by_kind = {"copy": plain_with_citations(answer), "markdown": answer_markdown(answer)}
     if answer.citations:
-        names += ["copy", "markdown", "bibtex"]
-        papers = dict.fromkeys(citation.paper for citation in answer.citations)
-        for kind, text in (
-            ("copy", plain_with_citations(answer)),
-            ("markdown", answer_markdown(answer)),
-            ("bibtex", bibtex(papers)),
-        ):
-            texts += f'<pre hidden data-text="{kind}">{html.escape(text)}</pre>'
+        texts_by_kind["bibtex"] = bibtex(dict.fromkeys(citation.paper for citation in answer.citations))
+    names = ["retry", "edit", *texts_by_kind]
+    texts = "".join(f'<pre hidden data-text="{kind}">{html.escape(text)}</pre>' for kind, text in texts_by_kind.items())
     buttons = "".join(button(name, name) for name in names)
     if offers_feedback:
         buttons += button("good", "good") + button("bad", "bad")
     edit = (
-        f'<form hidden data-form="edit" data-turn="{turn}"><textarea name="question" rows="2" maxlength="4000" '
+        f'<form hidden data-form="edit" data-turn="{turn}"><textarea name="question" dir="auto" rows="2" maxlength="4000" '
         f'aria-label="{say("edit", language)}">{html.escape(answer.question[:_LONGEST_QUESTION])}</textarea>'
-        f'<button type="submit">{say("send", language)}</button>'
-        f'<button type="button" data-action="cancel" data-turn="{turn}">{say("cancel", language)}</button></form>'
+        f'<p class="cuts"></p>{_form_buttons(turn, language)}</form>'
     )
     feedback = _feedback_html(turn, language) if offers_feedback else ""
     return f'<div class="tools" role="group">{buttons}</div>{edit}{feedback}{texts}'
@@ -208,6 +232,13 @@ def _tools_html(answer: Answer, *, turn: int, language: Language, offers_feedbac
 def _feedback_html(turn: int, language: Language) -> str:
     return (
         f'<form hidden data-form="feedback" data-turn="{turn}"><label>{say("reason", language)} <input name="reason" maxlength="1000"></label>'
-        f'<label>{say("expected", language)} <input name="expected" maxlength="300"></label><button type="submit">{say("send", language)}</button>'
-        f"<p>{say('feedback_note', language)}</p></form>"
+        f'<label>{say("expected", language)} <input name="expected" maxlength="300"></label>'
+        f"<p>{say('feedback_note', language)}</p>{_form_buttons(turn, language)}</form>"
+    )
+
+
+def _form_buttons(turn: int, language: Language) -> str:
+    return (
+        f'<div class="tools"><button type="submit">{say("send", language)}</button>'
+        f'<button type="button" data-action="cancel" data-turn="{turn}">{say("cancel", language)}</button></div>'
     )

@@ -1,6 +1,7 @@
 """Serving the chat: who may reach it is settled first; then it runs until a signal, and finishes what was begun."""
 
 import asyncio
+import errno
 import os
 import signal
 import socket
@@ -17,6 +18,7 @@ import uvicorn
 
 from rag.assistant import Assistant
 from rag.errors import SettingsError
+from rag.feedback import require_writable
 from rag.web.access import Door, is_loopback, read_auth_file
 from rag.web.mcp_server import mcp_token
 from rag.web.options import ServerOptions
@@ -28,15 +30,19 @@ GRACE_SECONDS = 15.0
 _SETTLED_SECONDS = 0.4  # between the request that queues a question and the one that fetches its answer nothing may be open
 _LAST_SECONDS = 3
 _BACKLOG = 2048
+_FIRST_OPEN_PORT, _LAST_PORT = 1024, 65535  # those below are the system's
 
 
 def serve(assistant: Assistant, options: ServerOptions) -> None:
     """Serves the chat until Ctrl-C or SIGTERM; then running answers are finished, for at most 15 seconds.
 
-    Raises `SettingsError` when the port is taken, the address is not this machine's, or a password file or token cannot be used.
+    Raises `SettingsError` when the port is taken, the address is not this machine's, or the password file, the token or the file for
+    feedback cannot be used.
     """
     door = Door(_users(options.auth_file)) if options.auth_file else None
     token = mcp_token(is_required=door is not None) if options.mcp else ""
+    if options.feedback:
+        require_writable(options.feedback)
     with _listening(options.host, options.port) as listening:
         os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read by gradio when it is imported
         from rag.web.application import make_application
@@ -111,9 +117,13 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=_BACKLOG)
     except OSError as error:
-        raise SettingsError(
-            f"The chat cannot listen on {host}:{port} ({error.strerror}). Choose another with --port, for example --port {port + 1}."
-        ) from error
+        advice = (
+            f"Choose another with --port, for example --port {port + 1 if _FIRST_OPEN_PORT <= port < _LAST_PORT else 7861}."
+            if error.errno in (errno.EADDRINUSE, errno.EACCES)
+            else "Give an address of this machine with --host, for example --host 127.0.0.1."
+        )
+        reason = str(error.strerror).partition(" (while")[0]
+        raise SettingsError(f"The chat cannot listen on {host}:{port} ({reason}). {advice}") from error
 
 
 def _address(options: ServerOptions, listening: socket.socket) -> str:

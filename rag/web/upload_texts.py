@@ -4,15 +4,17 @@ UPLOAD_TEXTS: dict[str, tuple[str, str]] = {
     "upload_choose": ("Files of abstracts", "摘要文件"),
     "upload_delete": ("Delete my abstracts", "删除我的摘要"),
     "upload_intro_session": (
-        "Choose text files with abstracts parted by blank lines (UTF-8; at most {files} files of {megabytes} MB, {papers} papers in all). "
-        "Only this visit can ask about them. They are deleted when you close or reload this page.",
-        "请选择文本文件,摘要之间用空行隔开(UTF-8;最多 {files} 个文件,每个 {megabytes} MB,总共 {papers} 篇)。"
-        "只有你这次访问能就它们提问;关闭或重新载入本页后即被删除。",
+        "Choose files: text with abstracts parted by blank lines, BibTeX, RIS, CSV, JSON, PubMed or arXiv exports "
+        "(at most {files} files of {megabytes} MB, {papers} papers in all). "
+        "Only this visit can ask about them. They are deleted when you close or reload this page, and the text of answers to them with them.",
+        "请选择文件:摘要之间用空行隔开的文本,或 BibTeX、RIS、CSV、JSON、PubMed、arXiv 导出文件(最多 {files} 个文件,每个 {megabytes} MB,总共 {papers} 篇)。"
+        "只有你这次访问能就它们提问;关闭或重新载入本页后即被删除,就它们所得答案的文字也一并消失。",
     ),
     "upload_intro_shared": (
-        "Choose text files with abstracts parted by blank lines (UTF-8; at most {files} files of {megabytes} MB, {papers} papers in all). "
+        "Choose files: text with abstracts parted by blank lines, BibTeX, RIS, CSV, JSON, PubMed or arXiv exports "
+        "(at most {files} files of {megabytes} MB, {papers} papers in all). "
         "They join the collection that everybody here asks, and stay in it.",
-        "请选择文本文件,摘要之间用空行隔开(UTF-8;最多 {files} 个文件,每个 {megabytes} MB,总共 {papers} 篇)。"
+        "请选择文件:摘要之间用空行隔开的文本,或 BibTeX、RIS、CSV、JSON、PubMed、arXiv 导出文件(最多 {files} 个文件,每个 {megabytes} MB,总共 {papers} 篇)。"
         "它们会加入所有人共用的集合,并一直保留。",
     ),
     "upload_shared": ("The shared collection ({papers} papers)", "共用的集合({papers} 篇)"),
@@ -22,6 +24,7 @@ UPLOAD_TEXTS: dict[str, tuple[str, str]] = {
     "upload_done": ("Abstracts read: {read}. New papers: {new}. The collection now has {papers}.", "读入摘要 {read} 篇,新论文 {new} 篇;集合现有 {papers} 篇。"),
     "upload_repeated": ("Merged, because the abstract is there already", "已合并(摘要已经存在)"),
     "upload_respelled": ("Merged, though spelled differently", "已合并(写法不同)"),
+    "upload_doubtful": ("Taken, but perhaps no abstract", "已采用,但可能不是摘要"),
     "upload_unreadable": ("Not used", "未采用"),
     "upload_more": ("and {count} more", "另有 {count} 项"),
     "upload_next_session": (

@@ -6,14 +6,16 @@ the shared one where the operator allows it.
 
 import html
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gradio as gr
 
 from rag.assistant import Assistant
 from rag.errors import AskAbstractsError, SourceError
-from rag.indexing import IndexReport, Progress
+from rag.generation_builder import Progress
+from rag.indexing import IndexReport
+from rag.library import Library
 from rag.own_collection import add_to_shared
 from rag.uploaded import LARGEST_FILE_BYTES, MOST_FILES, MOST_PAPERS
 from rag.web.options import Upload
@@ -22,8 +24,8 @@ from rag.web.texts import Language, label
 from rag.web.upload_folder import received
 from rag.web.upload_texts import UPLOAD_TEXTS
 
-SHARED, OWN = "shared", "own"
-"""Values of the choice of a collection."""
+SHARED, OWN, NAMED = "shared", "own", "collection:"
+"""Values of the choice of a collection; `NAMED` begins that of another collection of the store and is followed by its name."""
 _PROGRESS = gr.Progress()
 _BETWEEN_SIGNS_SECONDS = 0.2
 _MOST_LINES = 20  # of a list in a report
@@ -35,17 +37,18 @@ class UploadTab:
     """Adding abstracts. Make one inside the page's `gr.Blocks`, render `collection` where the chat is, call `render` in the tab."""
 
     def __init__(
-        self, assistant: Assistant, page: gr.Blocks, visit: gr.State, *, mode: Upload = "session", language: Any = None
+        self, library: Library, page: gr.Blocks, visit: gr.State, *, mode: Upload = "session", language: Any = None
     ) -> None:
         """`visit` is a state with an id that no other visit has; `language` a component whose value is "en" or "zh"."""
-        self._assistant, self._page, self._visit, self._mode = assistant, page, visit, mode
+        self._library, self._page, self._visit, self._mode = library, page, visit, mode
         self._language = gr.State("en") if language is None else language
-        self._own = OwnCollections(assistant)
-        self.collection = gr.Radio(
-            [(_say("upload_shared", papers=len(assistant.papers)), SHARED)],
+        self._own = OwnCollections(library.first)
+        choices = self._choices("en")
+        self.collection = (gr.Dropdown if len(choices) > 1 else gr.Radio)(
+            choices,
             value=SHARED,
             label=label("collection"),
-            visible=False,
+            visible=len(choices) > 1,
             elem_id="collection",
             render=False,
         )
@@ -54,9 +57,9 @@ class UploadTab:
         """Draws the tab's content here, and listens. Draws nothing in the mode "off"."""
         if self._mode == "off":
             return
-        intro = gr.HTML(self._intro("en"), elem_id="upload-intro")
+        self._introduction = gr.HTML(self._intro("en"), elem_id="upload-intro")
         chooser = gr.File(file_count="multiple", label=label("upload_choose"), elem_id="upload-files", height=160)
-        report = gr.HTML("", elem_id="upload-report", container=True)
+        report = gr.HTML("", elem_id="upload-report")
         delete = gr.Button(label("upload_delete"), size="sm", visible=False, elem_id="upload-delete")
         outputs = [report, self.collection, chooser, delete]
         chooser.upload(
@@ -70,10 +73,13 @@ class UploadTab:
             api_visibility="private",
         )
         delete.click(self.delete, [self._visit, self._language], outputs, api_visibility="private")
-        shown = {"show_progress": "hidden", "api_visibility": "private"}
-        for happens in (self._page.load, self._language.change):
-            happens(self.shown, [self._visit, self._language], [intro, self.collection], **shown)
         self._page.unload(self.leave)
+
+    def refresh_on(self, trigger: Callable[..., Any]) -> None:
+        """Shows what `shown` gives when `trigger` happens: once the visit and its language are known."""
+        if self._mode != "off":
+            outputs = [self._introduction, self.collection]
+            trigger(self.shown, [self._visit, self._language], outputs, show_progress="hidden", api_visibility="private")
 
     def add(self, payload: object, visit: str, language: Language, request: gr.Request, progress: gr.Progress = _PROGRESS) -> _Page:
         """An upload event: the report, the choice of collections, an empty file chooser, the button that deletes."""
@@ -111,9 +117,11 @@ class UploadTab:
         self._own.close()
 
     def assistant_for(self, visit: str, choice: object, language: Language = "en") -> Assistant:
-        """Who answers this visit. Raises a `SourceError` when it chose a collection of its own that is gone."""
+        """Who answers this visit. Raises a `SourceError` when it chose a collection of its own that is gone, a `StoreError` for
+        another of the store's that is gone or cannot be read.
+        """
         if choice != OWN:
-            return self._assistant
+            return self._library.assistant(str(choice).removeprefix(NAMED) if str(choice).startswith(NAMED) else "")
         own = self._own.assistant(visit)
         if own is None:
             raise SourceError(_say("upload_gone", language))
@@ -121,7 +129,8 @@ class UploadTab:
 
     def _added(self, files: Sequence[tuple[str, bytes]], visit: str, session: str, progress: Progress) -> IndexReport:
         if self._mode == "shared":
-            return add_to_shared(self._assistant, files, self._assistant.settings.uploads_folder, progress=progress)
+            shared = self._library.first
+            return add_to_shared(shared, files, shared.settings.uploads_folder, progress=progress)
         if self._mode == "session":
             return self._own.add(files, visit=visit, session=session, progress=progress)
         raise SourceError("Nothing can be added on this page. Ask the collection that is there.")
@@ -131,14 +140,20 @@ class UploadTab:
 
     def _choice(self, visit: str, language: Language, chosen: str | None) -> Any:
         """The choice as it stands now; `chosen` None leaves what the visitor chose. It is seen when there is something to choose."""
-        choices = [(_say("upload_shared", language, papers=len(self._assistant.papers)), SHARED)]
+        choices = self._choices(language)
         own = self._own.assistant(visit)
-        if own is None:
-            return gr.update(choices=choices, value=SHARED, visible=False)
-        choices.append((_say("upload_own", language, papers=len(own.papers)), OWN))
-        return (
-            gr.update(choices=choices, visible=True) if chosen is None else gr.update(choices=choices, value=chosen, visible=True)
-        )
+        if own is not None:
+            choices.append((_say("upload_own", language, papers=len(own.papers)), OWN))
+        elif len(choices) == 1:
+            chosen = SHARED
+        value = {} if chosen is None else {"value": chosen}
+        return gr.update(choices=choices, visible=len(choices) > 1, **value)
+
+    def _choices(self, language: Language) -> list[tuple[str, str]]:
+        """The collections that everybody here may ask."""
+        others = self._library.names[1:]
+        shared = _say("upload_shared", language, papers=len(self._library.first.papers))
+        return [(shared, SHARED), *((name, NAMED + name) for name in others)]
 
     def _intro(self, language: Language) -> str:
         values = {"files": MOST_FILES, "megabytes": LARGEST_FILE_BYTES // 1_000_000, "papers": f"{MOST_PAPERS:,}"}
@@ -151,6 +166,7 @@ def report_html(report: IndexReport, *, mode: Upload, language: Language = "en")
     return (
         f'<div class="upload-report" role="status"><p><strong>{html.escape(done)}</strong></p>'
         + _list_html("upload_unreadable", report.unreadable, language)
+        + _list_html("upload_doubtful", report.doubtful, language)
         + _list_html("upload_repeated", report.duplicates, language)
         + _list_html("upload_respelled", report.near_duplicates, language)
         + f"<p>{html.escape(_say(f'upload_next_{mode}', language))}</p></div>"
@@ -160,7 +176,8 @@ def report_html(report: IndexReport, *, mode: Upload, language: Language = "en")
 def failure_html(reason: str, *, language: Language = "en") -> str:
     """Why nothing was added."""
     failed = html.escape(_say("upload_failed", language))
-    return f'<div class="upload-report refusal" role="alert"><p><strong>{failed}.</strong> {html.escape(reason)}</p></div>'
+    reasons = "".join(f"<p>{html.escape(line)}</p>" for line in reason.splitlines())
+    return f'<div class="upload-report refusal error" role="alert"><p><strong>{failed}.</strong></p>{reasons}</div>'
 
 
 def _list_html(key: str, lines: Sequence[str], language: Language) -> str:
