@@ -10,7 +10,7 @@ chat: $(INSTALLED)  ## Opens the chat on http://127.0.0.1:7860; builds the index
 	$(BIN)/python app.py $(if $(LLM),--llm $(LLM))
 
 test: check  ## Lint, types and all tests.
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(INSTALLED)  ## Lint and types.
 	$(BIN)/ruff check .

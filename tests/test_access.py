@@ -93,6 +93,9 @@ def test_two_hashes_of_one_password_differ() -> None:
         (ADA.replace("p=4", "p=0"), 1, "too much work"),
         (f"{ADA}\n\n{ADA}", 3, "'ada' stands there already"),
     ],
+    ids=lambda value: (
+        value if isinstance(value, str) and ADA[4:20] not in value and len(value) < 40 else ""
+    ),  # a hash is another in every process
 )
 def test_a_bad_line_is_named_by_file_and_number_and_never_quoted(tmp_path: Path, lines: str, line: int, message: str) -> None:
     path = auth_file(tmp_path, lines)
