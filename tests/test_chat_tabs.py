@@ -86,7 +86,7 @@ def test_added_abstracts_are_asked_and_then_deleted(page: Page, browser: Browser
 
 
 def test_a_file_that_is_no_text_is_refused_in_words(page: Page, tmp_path: Path) -> None:
-    (tmp_path / "own.txt").write_bytes(b"\xff\xfe\x00\x01" * 50)
+    (tmp_path / "own.txt").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\x00\x01" * 50)
     open_tab(page, "Add abstracts")
     page.locator("#upload-files input[type=file]").set_input_files(tmp_path / "own.txt")
     expect(page.locator(".upload-report")).to_contain_text("Nothing was added", timeout=30_000)
