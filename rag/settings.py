@@ -48,7 +48,7 @@ class Settings:
 
     embedder_url: str = ""
     """Address of an embedding server that speaks as OpenAI's does ("http://host:port/v1": Text Embeddings Inference, vLLM, Ollama), whose
-    model `embedder` names. Set it to encode on other machines. Such a server gives no word vectors: see the README on quality."""
+    model `embedder` names. Set it to encode on other machines. Such a server gives no word vectors, which rank and decide less well."""
 
     query_prefix: str = ""
     """Text put before every question, as some models ask for ("query: "). Part of the passport."""

@@ -1,6 +1,6 @@
 """Shared fixtures: a legible embedder, a small collection, the seeds' index."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from rag.indexing import build_index
 from rag.settings import Settings
 from vectorstore.encoded import WORD_SCALE, Encoded, EncodedQuery, unit
 from vectorstore.generations import GenerationFolder
-from vectorstore.lexical import STOPWORDS, stem, words
+from vectorstore.lexical import STOPWORDS, LexicalBuilder, LexicalIndex, stem, words
 
 pytest_plugins = ("tests.chat_server",)
 
@@ -82,6 +82,14 @@ def folder_of_abstracts(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "animals.txt").write_text(f"Animal Papers 2021\n\n{ZEBRA}\n\n{OKAPI}\n\n{HERON}\n", encoding="utf-8")
     return folder
+
+
+def lexical_of(rows: Iterable[Sequence[str]]) -> LexicalIndex:
+    """BM25 over rows, each given as its terms."""
+    builder = LexicalBuilder()
+    for row in rows:
+        builder.add(row)
+    return builder.built()
 
 
 @pytest.fixture

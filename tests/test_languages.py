@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from rag.languages import ENGLISH, language_notice, language_of, nameable
-from vectorstore.lexical import LexicalIndex, terms
+from tests.conftest import lexical_of
+from vectorstore.lexical import terms
 
-LEXICAL = LexicalIndex.build([terms("KIVI quantizes the cache of a model"), terms("LeanEuclid is a benchmark"), terms("Zebra")])
+LEXICAL = lexical_of([terms("KIVI quantizes the cache of a model"), terms("LeanEuclid is a benchmark"), terms("Zebra")])
 QUESTIONS = Path(__file__).parent.parent / "eval" / "questions.jsonl"
 ROWS = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
 
@@ -54,7 +55,7 @@ def test_english_and_names_alone_are_english(text: str) -> None:
 
 
 def test_no_english_question_of_the_development_set_is_taken_for_another_language() -> None:
-    empty = LexicalIndex.build([])
+    empty = lexical_of([])
     english = [row["question"] for row in ROWS if row["type"] != "language"]
     assert [text for text in english if language_of(text, empty) != ENGLISH] == []
 

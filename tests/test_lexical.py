@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from rag.text import searchable
+from tests.conftest import lexical_of
 from vectorstore.lexical import STOPWORDS, LexicalIndex, terms
 
 ROWS = ["Zebras paint stripes on graphs", "Herons wait", "Graphs of graphs with 4-bit stripes", "the of and"]
@@ -12,7 +13,7 @@ ROWS = ["Zebras paint stripes on graphs", "Herons wait", "Graphs of graphs with 
 
 @pytest.fixture
 def index() -> LexicalIndex:
-    return LexicalIndex.build([terms(row) for row in ROWS])
+    return lexical_of([terms(row) for row in ROWS])
 
 
 # --- terms ------------------------------------------------------------------------------------------------------------
@@ -111,7 +112,7 @@ def test_no_term_asks_for_the_filling_of_empty_rows(index: LexicalIndex) -> None
 
 @pytest.mark.parametrize("rows", [[], [[]], [[], []]], ids=["no row", "one empty row", "two empty rows"])
 def test_collection_without_terms_answers_nothing(rows: list[list[str]], tmp_path: Path) -> None:
-    built = LexicalIndex.build(rows)
+    built = lexical_of(rows)
     built.save(tmp_path / "lexical")
     for index in (built, LexicalIndex.load(tmp_path / "lexical", rows=len(rows))):
         assert index.scores(["graph"]).tolist() == index.coverage(["graph"]).tolist() == [0.0] * len(rows)
@@ -131,5 +132,5 @@ def test_saved_index_gives_the_same_figures(index: LexicalIndex, tmp_path: Path)
 
 def test_the_log_is_spared_every_step_of_bm25s(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
-        LexicalIndex.build([["zebra"], ["okapi"]])
+        lexical_of([["zebra"], ["okapi"]])
     assert [record.name for record in caplog.records if record.name.startswith("bm25s")] == []

@@ -104,14 +104,6 @@ class LexicalIndex:
         self._frequencies: NDArray[np.int64] = np.asarray(counts, dtype=np.int64)
 
     @classmethod
-    def build(cls, texts: Iterable[Sequence[str]]) -> "LexicalIndex":
-        """An index over rows, each given as its terms."""
-        builder = LexicalBuilder()
-        for row in texts:
-            builder.add(row)
-        return builder.built()
-
-    @classmethod
     def load(cls, folder: Path, *, rows: int) -> Self:
         """The index saved in `folder`."""
         ids, ends = (np.load(folder / f"{name}.npy", mmap_mode="r" if rows else None) for name in (_TERM_IDS, _TERM_ENDS))
