@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.chat_server import ANSWER_MILLISECONDS, answered, ask, settle, turns, visit
 from tests.server_process import Served, served
@@ -274,8 +274,28 @@ def test_a_chosen_paper_and_years_are_kept_when_the_page_is_loaded_anew(page: Pa
     settle(page)
     expect(chips).to_contain_text("1 of 3 papers")
     expect(chips).to_contain_text("from 2020")
+    page.get_by_role("tab", name="Papers").click()
+    expect(page.get_by_label("From year")).to_have_value("2020")
+    page.get_by_role("tab", name="Chat").click()
     quickly(page)
     expect(ask(page, "What is the best recipe for carrot cake?")).to_contain_text("Only 1 of 3 papers was searched")
+
+
+def test_what_is_typed_as_the_papers_open_is_not_taken_away(page: Page) -> None:
+    """The answer to the opening of the tab comes late, as from a busy server."""
+
+    def late(route: Route) -> None:
+        page.wait_for_timeout(700)
+        route.continue_()
+
+    page.route("**/gradio_api/run/predict**", late)
+    page.route("**/gradio_api/queue/**", late)
+    page.get_by_role("tab", name="Papers").click()
+    for box, typed in (("From year", "2001"), ("To year", "2031")):
+        page.get_by_label(box).fill(typed)
+    page.wait_for_timeout(3000)
+    for box, typed in (("From year", "2001"), ("To year", "2031")):
+        expect(page.get_by_label(box)).to_have_value(typed)
 
 
 @pytest.mark.parametrize("year", ["2024.5", "-5", "1e5"])

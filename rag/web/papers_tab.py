@@ -127,8 +127,11 @@ class PapersTab:
 
     def shown(self, view: View, filter: PaperFilter, index: PaperIndex, language: Language) -> _Updates:
         """Updates of `outputs` that show `view` and `filter`."""
-        catalogue = catalogue_of(index)
-        return self._body(view, filter, index, language) | self._widgets(filter, catalogue.choices, language)
+        return (
+            self._body(view, filter, index, language)
+            | self._boxes(filter, catalogue_of(index).choices, language)
+            | {self._year_note: ""}
+        )
 
     def _body(self, view: View, filter: PaperFilter, index: PaperIndex, language: Language) -> _Updates:
         """Updates of the states and of what is read, but not of what is typed and chosen."""
@@ -148,18 +151,34 @@ class PapersTab:
             self._paper: paper,
         } | dict.fromkeys(self._shown_filters, filter_chips_html(filter, index.papers, taken, language))
 
-    def _widgets(self, filter: PaperFilter, choices: Choices, language: Language) -> _Updates:
+    def _boxes(self, filter: PaperFilter, choices: Choices, language: Language, shown: PaperFilter | None = None) -> _Updates:
+        """Updates of what is typed and chosen. With the filter that the boxes have `shown`, only what differs from it is written into
+        them: an answer that comes late must not take away what was typed meanwhile.
+        """
         listed = choices.files[:_LISTED_FILES]
         hint = tell("papers_first_files", language, count=f"{_LISTED_FILES:,}", all=f"{len(choices.files):,}")
+        offered: _Updates = {
+            self._venues: {"choices": list(choices.venues)},
+            self._first_year: {"placeholder": str(choices.first_year or "")},
+            self._last_year: {"placeholder": str(choices.last_year or "")},
+            self._authors: {"visible": choices.has_authors},
+            self._files: {"choices": list(listed), "info": hint if listed != choices.files else None},
+        }
+        values = self._values(filter) | {
+            self._venues: _among(filter.venues, choices.venues),
+            self._files: _among(filter.files, listed),
+        }
+        before = {} if shown is None else self._values(shown)
+        changed = {box: {"value": value} for box, value in values.items() if shown is None or value != before[box]}
+        return {box: gr.update(**offered[box], **changed.get(box, {})) for box in offered}
+
+    def _values(self, filter: PaperFilter) -> _Updates:
         return {
-            self._venues: gr.Dropdown(choices=list(choices.venues), value=_among(filter.venues, choices.venues)),
-            self._year_note: "",
-            self._first_year: gr.Number(value=filter.first_year, placeholder=str(choices.first_year or "")),
-            self._last_year: gr.Number(value=filter.last_year, placeholder=str(choices.last_year or "")),
-            self._authors: gr.Textbox(value="; ".join(sorted(filter.authors)), visible=choices.has_authors),
-            self._files: gr.Dropdown(
-                choices=list(listed), value=_among(filter.files, listed), info=hint if listed != choices.files else None
-            ),
+            self._venues: sorted(filter.venues),
+            self._first_year: filter.first_year,
+            self._last_year: filter.last_year,
+            self._authors: "; ".join(sorted(filter.authors)),
+            self._files: sorted(filter.files),
         }
 
     def _acted(self, view: _Data, filter: _Data, collection: Any, language: Any, request: gr.Request, event: gr.EventData) -> Any:
@@ -213,9 +232,17 @@ class PapersTab:
         before = replace(view_from(view), page=1, paper="", is_comparing=False)
         return self.shown(before, PaperFilter(), self._index_of(collection, request), _language(language))
 
-    def _refreshed(self, view: _Data, filter: _Data, collection: Any, language: Any, request: gr.Request) -> _Updates:
-        index = self._index_of(collection, request)
-        return self.shown(view_from(view), _present(filter_from(filter), index), index, _language(language))
+    def _refreshed(self, view: _Data, filter: _Data, collection: Any, language: Any, request: gr.Request) -> Any:
+        """Draws what the index and the language have changed; when neither did, the page stays as it is, with what is being typed."""
+        index, tongue = self._index_of(collection, request), _language(language)
+        drawn = view_from(view)
+        now = replace(drawn, basis=f"{index.generation} {tongue}")
+        if now == drawn:
+            return gr.skip()
+        kept = filter_from(filter)
+        present = _present(kept, index)
+        boxes = self._boxes(present, catalogue_of(index).choices, tongue, shown=kept if drawn.basis else PaperFilter())
+        return self._body(now, present, index, tongue) | boxes
 
 
 def _present(filter: PaperFilter, index: PaperIndex) -> PaperFilter:

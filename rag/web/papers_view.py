@@ -21,7 +21,10 @@ _LAST_PAGE = 10**6
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is looked at: a page of the sorted list, or the `paper` of that id; `is_comparing` shows papers like it."""
+    """What is looked at: a page of the sorted list, or the `paper` of that id; `is_comparing` shows papers like it.
+
+    `basis` tells the index and the language that the page was last drawn from; it is "" on a page that was not drawn yet.
+    """
 
     query: str = ""
     sort: SortColumn = "title"
@@ -29,6 +32,7 @@ class View:
     page: int = 1
     paper: str = ""
     is_comparing: bool = False
+    basis: str = ""
 
 
 def is_paper_id(value: object) -> bool:
@@ -57,7 +61,7 @@ def filter_as_data(filter: PaperFilter) -> dict[str, Any]:
 def view_from(data: object) -> View:
     """The view in plain data, as `dataclasses.asdict` made it; what is not of the right kind has its default."""
     given = data if isinstance(data, Mapping) else {}
-    query, sort, page, paper = (given.get(name) for name in ("query", "sort", "page", "paper"))
+    query, sort, page, paper, basis = (given.get(name) for name in ("query", "sort", "page", "paper", "basis"))
     return View(
         query=query[:LONGEST_QUERY] if isinstance(query, str) else "",
         sort=_column(sort),
@@ -65,6 +69,7 @@ def view_from(data: object) -> View:
         page=_page(page),
         paper=str(paper) if is_paper_id(paper) else "",
         is_comparing=given.get("is_comparing") is True,
+        basis=basis[:_LONGEST_NAME] if isinstance(basis, str) else "",
     )
 
 
