@@ -102,12 +102,22 @@ def _proposed(
         proposed = {index.row_of[match.id]: match.similarity for match in index.nearest(query.vector, max(_NEAREST, limit))}
     else:  # exact: Chroma's own filters are slow when they match much, and this reads only the rows that take part
         near = index.vectors.similarities(rows, query.vector)
-        best = np.argsort(-near, kind="stable")[: max(_NEAREST, limit)]
-        proposed = {int(rows[place]): float(near[place]) for place in best}
-    for row in rows[np.argsort(-scores[rows], kind="stable")[: max(_LEXICAL, limit)]]:
+        proposed = {int(rows[place]): float(near[place]) for place in _best(near, max(_NEAREST, limit))}
+    for row in rows[_best(scores[rows], max(_LEXICAL, limit))]:
         if scores[row] > 0:
             proposed.setdefault(int(row), float(index.vectors.vector(int(row)) @ query.vector))
     return proposed
+
+
+def _best(scores: NDArray[np.float32], count: int) -> NDArray[np.intp]:
+    """The places (count,) of the highest scores, best first, ties in order; does not sort the others."""
+    costs = -scores
+    places = np.arange(len(scores))
+    if count < len(scores):
+        places = np.flatnonzero(
+            costs <= np.partition(costs, count - 1)[count - 1]
+        )  # at the front: twenty times faster than at the end
+    return places[np.argsort(costs[places], kind="stable")][:count]
 
 
 def hit(candidate: Candidate, index: PaperIndex, coefficients: Coefficients) -> Hit:

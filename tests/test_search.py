@@ -2,10 +2,11 @@
 
 from dataclasses import FrozenInstanceError
 
+import numpy as np
 import pytest
 
 from rag import Assistant
-from rag.search import Hit
+from rag.search import Hit, _best
 from tests.conftest import HERON, OKAPI, ZEBRA
 
 
@@ -104,3 +105,10 @@ def test_a_single_letter_is_no_word_in_any_alphabet(small_assistant: Assistant, 
 
 def test_one_chinese_character_is_a_word(small_assistant: Assistant) -> None:
     assert len(small_assistant.search("马")) == 3
+
+
+@pytest.mark.parametrize("count", [1, 20, 200])
+@pytest.mark.parametrize("levels", [2, 7, 10_000])
+def test_the_best_few_are_those_that_sorting_all_would_give(count: int, levels: int) -> None:
+    scores = np.random.default_rng(levels).integers(0, levels, 150).astype(np.float32)
+    assert _best(scores, count).tolist() == np.argsort(-scores, kind="stable")[:count].tolist()

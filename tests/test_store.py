@@ -173,3 +173,11 @@ def test_several_threads_open_one_store_each(settings: Settings, embedder: WordC
 
     for copy in copies(GenerationFolder(settings.store_folder).current(), tmp_path):
         assert at_once(partial(open_and_close, copy / "chroma")) == [3, 3, 3, 3]
+
+
+def test_rows_that_come_and_go_between_queries_are_counted(store: VectorStore) -> None:
+    assert len(store.query(vector(1, 0), 10)) == 3
+    store.upsert(["new"], vector(1, 0)[None])
+    assert len(store.query(vector(1, 0), 10)) == 4
+    store.delete(["new"])
+    assert len(store.query(vector(1, 0), 10)) == 3

@@ -42,6 +42,7 @@ class VectorStore:
 
     def __init__(self, client: Any, collection: Any) -> None:
         self._client, self._collection = client, collection
+        self._rows: int | None = None  # as last counted; Chroma counts in SQLite, slower than it finds what is near
 
     @classmethod
     def create(cls, folder: Path) -> Self:
@@ -90,18 +91,22 @@ class VectorStore:
 
     def upsert(self, ids: Sequence[str], vectors: Matrix) -> None:
         """Adds rows or replaces those with the same id. `vectors` is (rows, dimension)."""
+        self._rows = None
         for first in range(0, len(ids), _ROWS_PER_CALL):
             rows = slice(first, first + _ROWS_PER_CALL)
             self._collection.upsert(ids=list(ids[rows]), embeddings=np.asarray(vectors[rows], dtype=np.float32))
 
     def delete(self, ids: Sequence[str]) -> None:
         """Removes the rows with these ids."""
+        self._rows = None
         for first in range(0, len(ids), _ROWS_PER_CALL):
             self._collection.delete(ids=list(ids[first : first + _ROWS_PER_CALL]))
 
     def query(self, vector: Vector, k: int) -> list[Match]:
         """The `k` nearest rows, best first; fewer when there are fewer."""
-        k = min(k, self.count())
+        if self._rows is None:
+            self._rows = self.count()
+        k = min(k, self._rows)
         if k <= 0 or not np.isfinite(vector).all():
             return []
         found = self._collection.query(query_embeddings=[vector], n_results=k, include=["distances"])
@@ -109,7 +114,7 @@ class VectorStore:
         return [Match(id_, 1.0 - float(distance)) for id_, distance in pairs]
 
     def count(self) -> int:
-        """Number of rows."""
+        """Number of rows, counted anew."""
         return int(self._collection.count())
 
     def close(self) -> None:
